@@ -58,8 +58,8 @@ static void command_done(struct pst_op *op, int32_t res, uint32_t flags, uint64_
 }
 
 /* Everything that is sent leaves through here, after the check. */
-static inline int send(struct pst_nvme_queue *queue, struct pst_nvme_op *op,
-		       const struct nvme_uring_cmd *cmd, uint32_t cmd_op, int region_index)
+static inline int send_command(struct pst_nvme_queue *queue, struct pst_nvme_op *op,
+			       const struct nvme_uring_cmd *cmd, uint32_t cmd_op, int region_index)
 {
 	struct io_uring_sqe *sqe = pst_ring_get(queue->ring);
 
@@ -85,7 +85,7 @@ int pst_nvme_submit(struct pst_nvme_queue *queue, struct pst_nvme_op *op,
 {
 	int ret = pst_nvme_cmd_check(queue->ns, cmd, cmd->data_len);
 
-	return pst_unlikely(ret) ? ret : send(queue, op, cmd, NVME_URING_CMD_IO, region_index);
+	return pst_unlikely(ret) ? ret : send_command(queue, op, cmd, NVME_URING_CMD_IO, region_index);
 }
 
 int pst_nvme_submit_vec(struct pst_nvme_queue *queue, struct pst_nvme_op *op,
@@ -105,5 +105,5 @@ int pst_nvme_submit_vec(struct pst_nvme_queue *queue, struct pst_nvme_op *op,
 	vec.addr = (uintptr_t)iov;
 	vec.data_len = count;
 	ret = pst_nvme_cmd_check(queue->ns, &vec, length);
-	return ret ? ret : send(queue, op, &vec, NVME_URING_CMD_IO_VEC, -1);
+	return ret ? ret : send_command(queue, op, &vec, NVME_URING_CMD_IO_VEC, -1);
 }
