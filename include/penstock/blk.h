@@ -39,6 +39,9 @@ enum pst_req_op {
 /** PST_REQ_SCRATCH - bytes of a request that belong to the backend while it has it */
 #define PST_REQ_SCRATCH 128
 
+/** PST_REQ_SEGS_MAX - most segments of a request */
+#define PST_REQ_SEGS_MAX 1024
+
 struct pst_blk;
 struct pst_blk_queue;
 struct pst_req;
@@ -55,16 +58,17 @@ typedef void (*pst_req_done)(struct pst_req *req, int status);
  * @done: called once, on the queue's thread
  * @op: enum pst_req_op
  * @flags: PST_REQ_*
- * @nsegs: entries of @segs; 0 for FLUSH, DISCARD and WRITE_ZEROES
+ * @nsegs: entries of @segs, 1 to PST_REQ_SEGS_MAX; 0 for FLUSH, DISCARD and WRITE_ZEROES
  * @offset: first byte, a multiple of the block size; 0 for FLUSH
  * @length: bytes, a multiple of the block size; the sum of @segs for READ and WRITE; 0 for FLUSH
  * @segs: where the data is; untouched until completion. Pieces may be of any length and alignment
  * @region: the region all of @segs lie in when it is registered with the queue's ring, or NULL
  * @op_link: used by the block layer and by backends for deferred completion
  * @next: used by whoever has the request, for a list
+ * @queue: set by pst_blk_submit()
  * @scratch: the backend's, undefined at submission
  *
- * Filled by the front end except for @op_link, @next and @scratch.
+ * Filled by the front end except for @op_link, @next, @queue and @scratch.
  */
 struct pst_req {
 	pst_req_done done;
