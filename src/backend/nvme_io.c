@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Requests to commands. Data of one segment is one command, fixed when the segment lies in a
+ * registered region. Data of several segments is copied together in a slot of the queue's own, which
+ * is fixed too: on the bounce region consecutive pages are not contiguous, and of the ways the
+ * kernel offers this one measures best (docs/decisions.md).
+ */
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base.h"
+#include "nvme_backend.h"
+#include "slots.h"
+
+/* Memory for slots of one queue; with a transfer of 512 KiB these are 16 slots. */
+#define SLOT_MEMORY (8U << 20)
+#define SLOTS_MAX 64U
+#define SLOTS_MIN 4U
+
+struct nvme_io_queue {
+	struct pst_nvme_queue *nvme;
+	const struct pst_nvme_dev *dev;
+	struct pst_blk_queue *blkq;
+	bool fixed;
+	const struct pst_region *region; /* the last one seen, and its index */
+	int region_index;
+	struct pst_slots slots;
+	struct pst_req *waiting; /* for a slot, oldest first */
+	struct pst_req **waiting_tail;
+	uint64_t logged_ns; /* when a failure was last logged */
+};
+
+/* In the request's scratch. */
+struct nvme_io {
+	struct pst_nvme_op op;
+	void *slot;
+	struct pst_nvme_dsm_range range; /* of a DISCARD */
+};
+_Static_assert(sizeof(struct nvme_io) <= PST_REQ_SCRATCH, "nvme_io must fit the scratch");
+
+static struct nvme_io *io_of(struct pst_req *req)
+{
+	return (struct nvme_io *)(void *)req->scratch;
+}
+
+static struct pst_req *req_of(struct pst_nvme_op *op)
+{
+	struct nvme_io *io = pst_container_of(op, struct nvme_io, op);
+
+	return (struct pst_req *)(void *)((char *)io - offsetof(struct pst_req, scratch));
+}
+
+int pst_nvme_io_open(struct pst_blk_queue *queue, const struct pst_blk_queue_params *params,
+		     struct pst_error *err)
+{
+	const struct pst_nvme_dev *dev = queue->blk->priv;
+	struct nvme_io_queue *q = calloc(1, sizeof(*q));
+	uint32_t slots = SLOT_MEMORY / dev->ns->max_transfer;
+	int ret;
+
+	if (!q)
+		return pst_error_set(err, -ENOMEM, "out of memory for a queue on /dev/%s",
+				     dev->ns->node);
+	slots = slots < SLOTS_MIN ? SLOTS_MIN : slots > SLOTS_MAX ? SLOTS_MAX : slots;
+	q->dev = dev;
+	q->blkq = queue;
+	q->fixed = params->fixed;
+	q->region_index = -1;
+	q->waiting_tail = &q->waiting;
+	ret = pst_nvme_queue_create(params->ring, dev->ns, &q->nvme, err);
+	if (ret) {
+		free(q);
+		return ret;
+	}
+	ret = pst_slots_init(&q->slots, params->ring, dev->ns->max_transfer, slots, params->fixed,
+			     dev->ns->numa_node, err);
+	if (ret) {
+		pst_nvme_queue_destroy(q->nvme);
+		free(q);
+		return ret;
+	}
+	queue->priv = q;
+	return 0;
+}
+
+void pst_nvme_io_close(struct pst_blk_queue *queue)
+{
+	struct nvme_io_queue *q = queue->priv;
+
+	pst_slots_finish(&q->slots);
+	pst_nvme_queue_destroy(q->nvme);
+	free(q);
+}
+
+static void log_failure(struct nvme_io_queue *q, const struct pst_req *req,
+			const struct pst_nvme_result *result)
+{
+	static const char *const names[] = { "read", "write", "flush", "discard", "write zeroes" };
+	uint64_t now = pst_now_ns();
+
+	if (q->logged_ns && now - q->logged_ns < 1000000000U)
+		return;
+	q->logged_ns = now;
+	if (result->error)
+		pst_log(PST_LOG_ERROR, q->dev->ns->node, "%s of %llu bytes at %llu failed: %s",
+			names[req->op], (unsigned long long)req->length,
+			(unsigned long long)req->offset, pst_errname(result->error));
+	else
+		pst_log(PST_LOG_ERROR, q->dev->ns->node,
+			"%s of %llu bytes at %llu failed: the device says %s (0x%03x)%s",
+			names[req->op], (unsigned long long)req->length,
+			(unsigned long long)req->offset, pst_nvme_status_text(result->status),
+			result->status, result->dnr ? ", do not retry" : "");
+}
+
+static void copy_segments(void *slot, const struct pst_req *req, bool to_slot)
+{
+	unsigned char *at = slot;
+	uint16_t i;
+
+	for (i = 0; i < req->nsegs; i++) {
+		if (to_slot)
+			memcpy(at, req->segs[i].iov_base, req->segs[i].iov_len);
+		else
+			memcpy(req->segs[i].iov_base, at, req->segs[i].iov_len);
+		at += req->segs[i].iov_len;
+	}
+}
+
+static void start(struct nvme_io_queue *q, struct pst_req *req);
+
+static void retry(struct pst_op *op, int32_t res, uint32_t flags, uint64_t extra)
+{
+	struct pst_req *req = pst_container_of(op, struct pst_req, op_link);
+
+	(void)res;
+	(void)flags;
+	(void)extra;
+	start(req->queue->priv, req);
+}
+
+/* The ring is full: it goes on after the next reap. */
+static void try_again(struct nvme_io_queue *q, struct pst_req *req)
+{
+	req->op_link.done = retry;
+	pst_ring_defer(q->blkq->ring, &req->op_link, 0);
+}
+
+static void release_slot(struct nvme_io_queue *q, struct nvme_io *io)
+{
+	struct pst_req *next;
+
+	pst_slots_put(&q->slots, io->slot);
+	io->slot = NULL;
+	next = q->waiting;
+	if (next) {
+		q->waiting = next->next;
+		if (!q->waiting)
+			q->waiting_tail = &q->waiting;
+		start(q, next);
+	}
+}
+
+static void command_done(struct pst_nvme_op *op, const struct pst_nvme_result *result)
+{
+	struct pst_req *req = req_of(op);
+	struct nvme_io_queue *q = req->queue->priv;
+	struct nvme_io *io = io_of(req);
+	bool ok = pst_nvme_ok(result);
+
+	if (io->slot) {
+		if (ok && req->op == PST_REQ_READ)
+			copy_segments(io->slot, req, false);
+		release_slot(q, io);
+	}
+	if (pst_likely(ok)) {
+		pst_req_complete(req, 0);
+		return;
+	}
+	log_failure(q, req, result);
+	pst_req_complete(req, pst_nvme_result_errno(result));
+}
+
+static int region_index(struct nvme_io_queue *q, const struct pst_region *region)
+{
+	if (!region || !q->fixed)
+		return -1;
+	if (pst_unlikely(region != q->region)) {
+		q->region = region;
+		q->region_index = pst_ring_region_index(q->blkq->ring, region);
+	}
+	return q->region_index;
+}
+
+static inline void count(uint64_t *counter)
+{
+	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
+}
+
+static int start_data(struct nvme_io_queue *q, struct pst_req *req)
+{
+	const struct pst_nvme_ns *ns = q->dev->ns;
+	struct nvme_io *io = io_of(req);
+	struct nvme_uring_cmd cmd;
+	int index;
+	int ret;
+
+	pst_nvme_cmd_rw(&cmd, req->op == PST_REQ_READ ? PST_NVME_READ : PST_NVME_WRITE, ns->nsid,
+			q->dev->first_lba + (req->offset >> ns->lba_shift),
+			(uint32_t)(req->length >> ns->lba_shift));
+	cmd.data_len = (uint32_t)req->length;
+	if (pst_likely(req->nsegs == 1)) {
+		cmd.addr = (uintptr_t)req->segs[0].iov_base;
+		index = region_index(q, req->region);
+	} else {
+		if (!io->slot) {
+			io->slot = pst_slots_get(&q->slots);
+			if (!io->slot) {
+				req->next = NULL;
+				*q->waiting_tail = req;
+				q->waiting_tail = &req->next;
+				return 0;
+			}
+			if (req->op == PST_REQ_WRITE)
+				copy_segments(io->slot, req, true);
+		}
+		cmd.addr = (uintptr_t)io->slot;
+		index = q->slots.index;
+	}
+
+	ret = pst_nvme_submit(q->nvme, &io->op, &cmd, index);
+	if (pst_likely(ret == 0)) {
+		count(index >= 0 ? &q->blkq->stats.fixed : &q->blkq->stats.unfixed);
+		if (io->slot)
+			count(&q->blkq->stats.gathered);
+	}
+	return ret;
+}
+
+static int start_no_data(struct nvme_io_queue *q, struct pst_req *req)
+{
+	const struct pst_nvme_ns *ns = q->dev->ns;
+	uint64_t slba = q->dev->first_lba + (req->offset >> ns->lba_shift);
+	uint32_t blocks = (uint32_t)(req->length >> ns->lba_shift);
+	struct nvme_io *io = io_of(req);
+	struct nvme_uring_cmd cmd;
+
+	switch (req->op) {
+	case PST_REQ_FLUSH:
+		pst_nvme_cmd_flush(&cmd, ns->nsid);
+		break;
+	case PST_REQ_DISCARD:
+		io->range.attributes = 0;
+		io->range.blocks = htole32(blocks);
+		io->range.slba = htole64(slba);
+		pst_nvme_cmd_dsm(&cmd, ns->nsid, &io->range, 1, 1U << 2);
+		break;
+	default:
+		pst_nvme_cmd_rw(&cmd, PST_NVME_WRITE_ZEROES, ns->nsid, slba, blocks);
+		if (req->flags & PST_REQ_UNMAP)
+			cmd.cdw12 |= 1U << 25; /* DEAC: the blocks may be deallocated */
+		break;
+	}
+	return pst_nvme_submit(q->nvme, &io->op, &cmd, -1);
+}
+
+static void start(struct nvme_io_queue *q, struct pst_req *req)
+{
+	int ret;
+
+	if (req->op <= PST_REQ_WRITE)
+		ret = start_data(q, req);
+	else
+		ret = start_no_data(q, req);
+	if (pst_likely(ret == 0))
+		return;
+	if (ret == -EAGAIN) {
+		try_again(q, req);
+		return;
+	}
+	if (io_of(req)->slot)
+		release_slot(q, io_of(req));
+	pst_req_defer(req, ret);
+}
+
+void pst_nvme_io_submit(struct pst_blk_queue *queue, struct pst_req *req)
+{
+	struct nvme_io *io = io_of(req);
+
+	io->op.done = command_done;
+	io->slot = NULL;
+	start(queue->priv, req);
+}
