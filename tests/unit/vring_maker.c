@@ -38,6 +38,9 @@ void vring_maker_init(struct vring_maker *m, uint16_t num, bool packed, bool eve
 		m->ring = zeroed(sizeof(*m->ring) * num);
 		m->driver = zeroed(sizeof(*m->driver));
 		m->device = zeroed(sizeof(*m->device));
+		/* What lies before the start has been used in the first lap. */
+		for (uint16_t i = 0; i < start; i++)
+			m->ring[i].flags = htole16(DESC_AVAIL | DESC_USED);
 	} else {
 		m->desc = zeroed(sizeof(*m->desc) * num);
 		m->avail = zeroed(sizeof(*m->avail) + 2U * num + 2U);
