@@ -48,6 +48,13 @@ static void range_that_is_none_is_an_error(void **state)
 	refuses(VIRTIO_BLK_T_DISCARD, 0, buf(RANGE_AT, 32, false), VIRTIO_BLK_S_UNSUPP);
 }
 
+static void id_without_room_for_it_is_an_error(void **state)
+{
+	(void)state;
+	refuses(VIRTIO_BLK_T_GET_ID, 0, buf(DATA_AT, 20, false), VIRTIO_BLK_S_IOERR);
+	assert_int_equal(dev.queue.failed, 1);
+}
+
 static void unknown_types_are_unsupported(void **state)
 {
 	struct vring_buf data = buf(DATA_AT, BLOCK, true);
@@ -185,6 +192,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SPLIT(range_flags_that_mean_nothing_are_unsupported),
 		SPLIT(range_that_is_none_is_an_error),
+		SPLIT(id_without_room_for_it_is_an_error),
 		SPLIT(unknown_types_are_unsupported),
 		SPLIT(discard_that_is_not_offered_is_unsupported),
 		cmocka_unit_test_setup_teardown(

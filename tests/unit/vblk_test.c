@@ -108,6 +108,24 @@ static void header_may_be_cut_anywhere_and_share_with_data(void **state)
 	answered(VIRTIO_BLK_S_OK, 1);
 }
 
+static void header_and_data_may_be_one_descriptor(void **state)
+{
+	struct vring_buf bufs[] = {buf(HEADER_AT, 16 + BLOCK, false), buf(DATA_AT, 1, true)};
+	struct pst_req *req;
+
+	(void)state;
+	write_header(VIRTIO_BLK_T_OUT, 16);
+	vring_add(&dev.maker, bufs, 2, false);
+	assert_int_equal(pst_vblk_queue_run(&dev.queue, NUM), 1);
+	req = backend_has_one();
+	assert_int_equal(req->offset, 16 * 512);
+	assert_int_equal(req->nsegs, 1);
+	segment_is(req, 0, HEADER_AT + 16, BLOCK);
+	pst_req_complete(req, 0);
+	answered(STATUS_UNTOUCHED, 1);
+	assert_int_equal(*at(DATA_AT), VIRTIO_BLK_S_OK);
+}
+
 static void status_may_share_with_data(void **state)
 {
 	struct vring_buf bufs[] = {buf(HEADER_AT, 16, false), buf(DATA_AT, BLOCK + 1, true)};
@@ -289,6 +307,7 @@ int main(void)
 		SPLIT(contiguous_segments_are_joined),
 		SPLIT(region_is_named_only_when_all_data_lies_in_it),
 		SPLIT(header_may_be_cut_anywhere_and_share_with_data),
+		SPLIT(header_and_data_may_be_one_descriptor),
 		SPLIT(status_may_share_with_data),
 		BOTH(flush_and_its_errors_are_passed_on),
 		SPLIT(id_is_given_as_far_as_there_is_room),

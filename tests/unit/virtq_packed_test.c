@@ -160,6 +160,16 @@ static void wrap_counters_turn_with_a_ring_of_any_size(void **state)
 	fixture_stop(&f);
 }
 
+static void descriptor_used_in_this_lap_is_not_available(void **state)
+{
+	struct fixture *f = *state;
+	uint16_t both = 1U << VRING_PACKED_DESC_F_AVAIL | 1U << VRING_PACKED_DESC_F_USED;
+
+	f->maker.ring[0].flags = htole16(both);
+	assert_false(pst_virtq_has_avail(&f->vq));
+	assert_int_equal(pst_virtq_pop(&f->vq, &f->chain), 0);
+}
+
 /* Pops one chain, completes it and tells whether the driver is interrupted. */
 static bool serve_one(struct fixture *f, int id)
 {
@@ -306,6 +316,7 @@ int main(void)
 		PLAIN(used_flags_say_whether_anything_was_written),
 		PLAIN(batch_becomes_visible_with_its_first_element),
 		cmocka_unit_test(wrap_counters_turn_with_a_ring_of_any_size),
+		PLAIN(descriptor_used_in_this_lap_is_not_available),
 		PLAIN(interrupt_flags_are_honoured),
 		EVENT_IDX(interrupt_flags_are_honoured),
 		EVENT_IDX(interrupt_comes_at_the_event_offset_and_not_before),

@@ -91,7 +91,7 @@ static void looping_chain_breaks(void **state)
 	set(f, 2, data(f), 16, VRING_DESC_F_NEXT, 3);
 	set(f, 3, data(f), 16, VRING_DESC_F_NEXT, 2);
 	vring_offer(&f->maker, 2);
-	fixture_breaks(f, id, "loop", 2);
+	fixture_breaks(f, id, "descriptors of a chain loop", 2);
 }
 
 static void chain_over_the_limit_breaks(void **state)
@@ -278,7 +278,7 @@ static void looping_indirect_table_breaks(void **state)
 
 	table_entry(f, 0)->next = htole16(0);
 	offer_table(f, table, 32, 0);
-	fixture_breaks(f, id, "loop", 2);
+	fixture_breaks(f, id, "descriptors of an indirect table loop", 2);
 }
 
 static void direct_and_indirect_together_obey_the_limit(void **state)

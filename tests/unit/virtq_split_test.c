@@ -153,6 +153,7 @@ static void id_not_in_flight_is_not_pushed(void **state)
 
 	pst_virtq_push(&f->vq, (uint16_t)(id == 0 ? 1 : 0), 1);
 	pst_virtq_push(&f->vq, NUM, 1);
+	pst_virtq_push(&f->vq, UINT16_MAX, 1);
 	pst_virtq_push(&f->vq, (uint16_t)id, 1);
 	pst_virtq_push(&f->vq, (uint16_t)id, 1);
 	assert_true(pst_virtq_publish(&f->vq));
@@ -320,6 +321,7 @@ static void reattached_queue_starts_at_the_given_indices(void **state)
 	assert_int_equal(pst_virtq_pop(&f->vq, &f->chain), 0);
 	pst_virtq_push(&f->vq, (uint16_t)a, 1);
 	assert_false(pst_virtq_publish(&f->vq));
+	assert_int_equal(f->maker.used->ring[0].len, 0);
 	/* The used index is where a new process starts to take again. */
 	fixture_attach(f, &cfg);
 	assert_int_equal(pst_virtq_pop(&f->vq, &f->chain), 1);
