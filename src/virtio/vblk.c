@@ -291,11 +291,10 @@ static void start_range(struct pst_vblk_queue *q, struct pst_vblk_req *slot, uin
 		answer_unsupported(q, slot);
 		return;
 	}
-	if (payload == 0 || payload % sizeof(range) != 0) {
+	if (payload % sizeof(range) != 0 || !span_take(out, &range, sizeof(range))) {
 		answer_malformed(q, slot);
 		return;
 	}
-	span_take(out, &range, sizeof(range));
 	sector = le64toh(range.sector);
 	length = (uint64_t)le32toh(range.num_sectors) << SECTOR_SHIFT;
 	flags = le32toh(range.flags);

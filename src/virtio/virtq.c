@@ -36,23 +36,17 @@ static bool config_is_sound(const struct pst_virtq_config *cfg)
 
 int pst_virtq_attach(struct pst_virtq *vq, const struct pst_virtq_config *cfg)
 {
-	PST_AUTO_FREE uint64_t *busy = NULL;
-	PST_AUTO_FREE uint16_t *id_descs = NULL;
-
 	if (!config_is_sound(cfg))
 		return -EINVAL;
-	busy = calloc((cfg->num + 63U) / 64U, sizeof(*busy));
-	id_descs = calloc(cfg->packed ? cfg->num : 1, sizeof(*id_descs));
-	if (!busy || !id_descs)
-		return -ENOMEM;
-
 	pst_virtq_finish(vq);
-	vq->cfg = *cfg;
-	vq->busy = busy;
-	vq->id_descs = id_descs;
-	busy = NULL;
-	id_descs = NULL;
+	vq->busy = calloc((cfg->num + 63U) / 64U, sizeof(*vq->busy));
+	vq->id_descs = calloc(cfg->packed ? cfg->num : 1, sizeof(*vq->id_descs));
+	if (!vq->busy || !vq->id_descs) {
+		pst_virtq_finish(vq);
+		return -ENOMEM;
+	}
 
+	vq->cfg = *cfg;
 	if (cfg->packed) {
 		vq->avail_idx = cfg->avail & 0x7fff;
 		vq->avail_wrap = cfg->avail >> 15;
