@@ -2,6 +2,7 @@
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli.h"
 
@@ -38,17 +39,21 @@ int pst_cli_usage(const char *fmt, ...)
 
 int pst_cli_bad_option(const char *verb, int refused, char **argv)
 {
-	/* A short option may be one of several letters of a word; a long one is a word of its own.
-	 */
-	if (optopt && refused == '?')
-		return pst_cli_usage(
-			"%s: option -%c is unknown or takes no value: see penstock %s --help", verb,
-			optopt, verb);
+	const char *last = argv[optind - 1];
+
 	if (refused == ':')
 		return pst_cli_usage("%s: option %s has no value: see penstock %s --help", verb,
-				     argv[optind - 1], verb);
-	return pst_cli_usage("%s: option %s is unknown: see penstock %s --help", verb,
-			     argv[optind - 1], verb);
+				     last, verb);
+	if (!optopt)
+		return pst_cli_usage("%s: option %s is unknown: see penstock %s --help", verb, last,
+				     verb);
+	/* An option that is a word has a letter here too when it was given a value it does not
+	 * take. */
+	if (strncmp(last, "--", 2) == 0 && strchr(last, '='))
+		return pst_cli_usage("%s: option %s takes no value: see penstock %s --help", verb,
+				     last, verb);
+	return pst_cli_usage("%s: option -%c is unknown: see penstock %s --help", verb, optopt,
+			     verb);
 }
 
 int pst_cli_surplus(const char *verb, const char *argument)

@@ -102,19 +102,19 @@ static struct pst_served *acquire_named(struct pst_exports *exports, json_t *req
 }
 
 /* Without force a device in use goes on being served, since its I/O would only wait. */
-static int check_unused(struct pst_served *item, struct pst_error *err)
+static int check_unused(const struct pst_served *item, struct pst_error *err)
 {
-	struct pst_export_status status;
-	char users[512];
+	const char *name = item->config->params.name;
+	char device[64], users[512];
 
-	pst_export_status(item->exp, &status);
-	if (status.device[0] != '/' || !pst_hostdev_users(status.device, users, sizeof(users)))
+	/* Looked for anew: the driver may have been bound again under another name. */
+	if (pst_hostdev_find(name, device, sizeof(device)) != 0 ||
+	    !pst_hostdev_users(device, users, sizeof(users)))
 		return 0;
-	return pst_error_set(
-		err, -EBUSY,
-		"export %s: %s is in use (%s): end that, or add --force, and what is issued "
-		"later fails",
-		status.name, status.device, users);
+	return pst_error_set(err, -EBUSY,
+			     "export %s: %s is in use (%s): end that, or add --force, and what is "
+			     "issued later fails",
+			     name, device, users);
 }
 
 static json_t *run_del(struct pst_exports *exports, json_t *request, struct pst_error *err)

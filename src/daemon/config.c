@@ -151,11 +151,10 @@ static int check_slice(const struct pst_export_config *exp, struct pst_error *er
 				     "take a slice that lies within the source",
 				     offset, size);
 	if (total && (offset >= total || size > total - offset))
-		return pst_error_set(
-			err, -EINVAL,
-			"the slice at offset %" PRIu64 " of %" PRIu64 " bytes passes the end of "
-			"%s: it has %" PRIu64 " bytes, so take a smaller offset= or size=",
-			offset, size, exp->source, total);
+		return pst_error_set(err, -EINVAL,
+				     "its slice passes the end of %s, which has %" PRIu64
+				     " bytes: take a smaller offset= or size=",
+				     exp->source, total);
 	return 0;
 }
 

@@ -42,11 +42,11 @@ static int set_name(const struct pst_config_key *key, const char *value,
 				"%zu: use letters, digits, '-', '_' and '.'",
 				(size_t)(c - value) + 1);
 	}
-	/* It becomes a node in /dev/vduse, where these three are taken. */
-	if (strcmp(value, ".") == 0 || strcmp(value, "..") == 0 || strcmp(value, "control") == 0)
-		return pst_error_set(
-			err, -EINVAL,
-			"this name is taken in /dev/vduse: take another, for example disk0");
+	/* It becomes a node in /dev/vduse, beside one that is called control. */
+	if (value[0] == '.' || strcmp(value, "control") == 0)
+		return pst_error_set(err, -EINVAL,
+				     "\"control\" and names that begin with '.' cannot be had in "
+				     "/dev/vduse: take another, for example disk0");
 	(void)snprintf(exp->params.name, sizeof(exp->params.name), "%s", value);
 	return 0;
 }

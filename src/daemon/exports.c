@@ -43,6 +43,10 @@ int pst_exports_init(struct pst_exports *exports, const struct pst_serve_config 
 
 void pst_exports_finish(struct pst_exports *exports)
 {
+	size_t i;
+
+	for (i = 0; i < exports->count; i++)
+		pst_blk_close(exports->items[i].blk);
 	while (exports->failures) {
 		struct pst_failure *failure = exports->failures;
 
@@ -55,26 +59,38 @@ void pst_exports_finish(struct pst_exports *exports)
 	close(exports->event_fd);
 }
 
-int pst_exports_create(struct pst_exports *exports, struct pst_served *item,
-		       struct pst_server *server, struct pst_error *err)
+int pst_exports_open(struct pst_exports *exports, struct pst_error *err)
 {
-	const struct pst_export_config *config = item->config;
-	struct pst_export *exp;
-	struct pst_blk *blk;
+	size_t i;
 	int ret;
 
-	ret = pst_blk_open(config->source, &config->open, &blk, err);
-	if (ret)
-		return ret;
-	ret = pst_export_create(server, &config->params, blk, &exp, err);
-	if (ret) {
-		pst_blk_close(blk);
-		return ret;
+	for (i = 0; i < exports->count; i++) {
+		struct pst_served *item = &exports->items[i];
+
+		ret = pst_blk_open(item->config->source, &item->config->open, &item->blk, err);
+		if (ret)
+			return ret;
 	}
-	pthread_mutex_lock(&exports->lock);
-	item->blk = blk;
-	item->exp = exp;
-	pthread_mutex_unlock(&exports->lock);
+	return 0;
+}
+
+int pst_exports_create(struct pst_exports *exports, struct pst_server *server,
+		       struct pst_error *err)
+{
+	size_t i;
+	int ret;
+
+	for (i = 0; i < exports->count; i++) {
+		struct pst_served *item = &exports->items[i];
+		struct pst_export *exp;
+
+		ret = pst_export_create(server, &item->config->params, item->blk, &exp, err);
+		if (ret)
+			return ret;
+		pthread_mutex_lock(&exports->lock);
+		item->exp = exp;
+		pthread_mutex_unlock(&exports->lock);
+	}
 	return 0;
 }
 

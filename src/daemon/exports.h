@@ -20,7 +20,7 @@ struct pst_failure;
 
 struct pst_served {
 	const struct pst_export_config *config;
-	struct pst_blk *blk;
+	struct pst_blk *blk;	/* NULL before it is opened and after the export ended */
 	struct pst_export *exp; /* NULL before it is created and after it ended */
 	bool ready;		/* its line has been printed */
 	bool failed;
@@ -39,12 +39,15 @@ struct pst_exports {
 
 int pst_exports_init(struct pst_exports *exports, const struct pst_serve_config *config,
 		     struct pst_error *err);
-/* No export is left. */
+/* Closes the sources. No export is left. */
 void pst_exports_finish(struct pst_exports *exports);
 
-/* Opens the source of an item and offers it; on failure nothing of it is left. */
-int pst_exports_create(struct pst_exports *exports, struct pst_served *item,
-		       struct pst_server *server, struct pst_error *err);
+/* Opens the sources of all. */
+int pst_exports_open(struct pst_exports *exports, struct pst_error *err);
+
+/* Offers all; on failure those before it are still offered. */
+int pst_exports_create(struct pst_exports *exports, struct pst_server *server,
+		       struct pst_error *err);
 
 /*
  * Keeps an item from being removed until pst_exports_release(), waiting while another thread has

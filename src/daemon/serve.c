@@ -99,19 +99,6 @@ static int start_server(struct daemon *d, struct pst_error *err)
 	return pst_server_create(&params, &d->server, err);
 }
 
-static int start_exports(struct daemon *d, struct pst_error *err)
-{
-	size_t i;
-	int ret;
-
-	for (i = 0; i < d->exports.count; i++) {
-		ret = pst_exports_create(&d->exports, &d->exports.items[i], d->server, err);
-		if (ret)
-			return ret;
-	}
-	return 0;
-}
-
 /* Whether serving goes on after what the server reported. */
 static bool handle_failures(struct daemon *d)
 {
@@ -185,9 +172,12 @@ static int run(struct daemon *d, struct pst_error *err)
 	if (!ret)
 		ret = start_server(d, err);
 	if (!ret)
-		ret = start_exports(d, err);
+		ret = pst_exports_create(&d->exports, d->server, err);
 	if (ret)
 		say(err);
+	else
+		pst_log(PST_LOG_INFO, NULL, "%zu exports on %u workers", d->exports.count,
+			d->workers);
 	status = ret ? 1 : loop(d);
 
 	if (d->control)
@@ -200,6 +190,20 @@ static int run(struct daemon *d, struct pst_error *err)
 	return status;
 }
 
+/* What may be refused, the most telling first: sources, memory, the control socket. */
+static int prepare(struct daemon *d, struct pst_error *err)
+{
+	uint64_t needed = pst_memlock_needed(d->config, d->workers);
+	int ret;
+
+	ret = pst_exports_open(&d->exports, err);
+	if (!ret)
+		ret = pst_memlock_raise(needed, err);
+	if (!ret)
+		ret = pst_control_open(d->config->control, &d->exports, &d->control, err);
+	return ret;
+}
+
 int pst_serve(const struct pst_serve_config *config)
 {
 	struct daemon d = {.config = config, .signal_fd = -1, .epoll_fd = -1};
@@ -210,15 +214,12 @@ int pst_serve(const struct pst_serve_config *config)
 	d.workers = pst_config_workers(config, count_cpus());
 	ret = open_signals(&d, &err);
 	if (!ret)
-		ret = pst_memlock_raise(pst_memlock_needed(config, d.workers), &err);
-	if (!ret)
 		ret = pst_exports_init(&d.exports, config, &err);
 	if (ret) {
 		say(&err);
 		goto out;
 	}
-	ret = pst_control_open(config->control, &d.exports, &d.control, &err);
-	if (ret)
+	if (prepare(&d, &err))
 		say(&err);
 	else
 		status = run(&d, &err);
