@@ -21,6 +21,7 @@ int pst_cli_bad_option(const char *verb, int refused, char **argv);
 int pst_cli_surplus(const char *verb, const char *argument);
 
 /* The verbs; argv[0] is the verb. Return the exit status. */
+int pst_verb_bench(int argc, char **argv);
 int pst_verb_serve(int argc, char **argv);
 int pst_verb_export(int argc, char **argv);
 int pst_verb_stats(int argc, char **argv);

@@ -14,6 +14,7 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
+	{"bench", pst_verb_bench, "measure the ways to a device side by side"},
 	{"serve", pst_verb_serve, "offer namespaces to this host as block devices"},
 	{"export", pst_verb_export, "list and end what a running daemon serves"},
 	{"stats", pst_verb_stats, "counters of what a running daemon serves"},
