@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -179,11 +181,16 @@ static char *answer(json_t *members, bool ok)
 
 char *pst_command_refuse(const char *sentence)
 {
-	json_t *text = json_string(sentence);
+	char ascii[PST_ERROR_MAX];
+	char *c;
 
-	if (!text)
-		text = json_string("the reason cannot be said in UTF-8: see the daemon's log");
-	return answer(json_pack("{s:o}", "error", text), false);
+	/* It may quote what a client sent, cut somewhere: no longer UTF-8, perhaps. */
+	(void)snprintf(ascii, sizeof(ascii), "%s", sentence);
+	for (c = ascii; *c; c++) {
+		if (!isascii((unsigned char)*c))
+			*c = '?';
+	}
+	return answer(json_pack("{s:s}", "error", ascii), false);
 }
 
 char *pst_command_run(struct pst_exports *exports, const char *line, size_t length)

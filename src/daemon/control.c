@@ -148,6 +148,16 @@ static void *client_main(void *arg)
 	return NULL;
 }
 
+static enum client_state state_of(struct client *client)
+{
+	enum client_state state;
+
+	pthread_mutex_lock(&client->control->lock);
+	state = client->state;
+	pthread_mutex_unlock(&client->control->lock);
+	return state;
+}
+
 static struct client *free_client(struct pst_control *control)
 {
 	struct client *found = NULL;
@@ -155,11 +165,8 @@ static struct client *free_client(struct pst_control *control)
 
 	for (i = 0; i < CLIENTS_MAX; i++) {
 		struct client *client = &control->clients[i];
-		enum client_state state;
+		enum client_state state = state_of(client);
 
-		pthread_mutex_lock(&control->lock);
-		state = client->state;
-		pthread_mutex_unlock(&control->lock);
 		if (state == CLIENT_FINISHED) {
 			pthread_join(client->thread, NULL);
 			client->state = CLIENT_FREE;
@@ -254,7 +261,7 @@ void pst_control_close(struct pst_control *control)
 		return;
 	pst_control_stop(control);
 	for (i = 0; i < CLIENTS_MAX; i++) {
-		if (control->clients[i].state != CLIENT_FREE)
+		if (state_of(&control->clients[i]) != CLIENT_FREE)
 			pthread_join(control->clients[i].thread, NULL);
 	}
 	pst_control_socket_close(&control->socket);

@@ -6,8 +6,8 @@
 #include "base.h"
 #include "memlock.h"
 
-/* What a backend pins beside the bounce region, for each of its rings: slots to gather in. */
-#define SLACK ((uint64_t)16 << 20)
+/* What a backend pins beside the bounce region, for each queue: slots to gather in. */
+#define SLOTS ((uint64_t)16 << 20)
 
 uint64_t pst_memlock_needed(const struct pst_serve_config *config, uint32_t workers)
 {
@@ -20,12 +20,13 @@ uint64_t pst_memlock_needed(const struct pst_serve_config *config, uint32_t work
 
 		if (params->umem == PST_OFF)
 			continue;
+		needed += params->bounce;
+		if (params->fixed == PST_OFF)
+			continue;
+		/* Every ring that has the region counts it again. */
 		if (params->nvme_poll)
 			rings *= 2;
-		if (params->fixed == PST_OFF)
-			rings = 0;
-		/* The device pins the region once, and every ring counts it again. */
-		needed += params->bounce * (rings + 1) + SLACK * (rings + 1);
+		needed += params->bounce * rings + SLOTS * params->queues;
 	}
 	return needed;
 }
