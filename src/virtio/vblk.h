@@ -19,19 +19,19 @@ struct virtio_blk_config;
 /* What a device offers; made from a block device's info by pst_vblk_init(). */
 struct pst_vblk {
 	struct pst_blk_info info;
-	char id[20];		/* answer to GET_ID, padded with NULs, not terminated when full */
+	char id[20]; /* answer to GET_ID, padded with NULs, not terminated when full */
 	uint16_t queues;
 	uint32_t seg_max;
 	uint32_t size_max;
-	uint64_t features;	/* VIRTIO_BLK_F_* bits only */
+	uint64_t features; /* VIRTIO_BLK_F_* bits only */
 };
 
 /* One request slot. There is one for every entry of the ring, so that taking one cannot fail. */
 struct pst_vblk_req {
-	struct pst_req req;	/* must stay first: completion casts back */
+	struct pst_req req; /* must stay first: completion casts back */
 	struct pst_vblk_queue *vq;
-	uint16_t id;		/* chain to give back */
-	uint32_t in_bytes;	/* bytes written by the device when all goes well, status included */
+	uint16_t id;	   /* chain to give back */
+	uint32_t in_bytes; /* bytes written by the device when all goes well, status included */
 	unsigned char *status;
 	struct iovec iov[PST_VIRTQ_CHAIN_MAX];
 };
@@ -44,8 +44,8 @@ struct pst_vblk_queue {
 	const struct pst_region *region; /* region the window lies in when registered, else NULL */
 	struct pst_vblk_req *reqs;	 /* num of them, indexed by chain id */
 	uint16_t num;
-	uint64_t unsupported;		 /* requests answered UNSUPP here */
-	uint64_t failed;		 /* malformed requests answered IOERR here */
+	uint64_t unsupported; /* requests answered UNSUPP here */
+	uint64_t failed;      /* malformed requests answered IOERR here */
 };
 
 /* Largest segment and most segments offered. */
@@ -70,8 +70,9 @@ void pst_vblk_queue_finish(struct pst_vblk_queue *q);
 
 /*
  * Pops at most budget chains and starts them. Returns how many, or -EPROTO when the queue is broken
- * (virtq.reason). A chain that is a well-formed list but not a well-formed request is answered IOERR
- * when its status byte can be found, and given back with length 0 when not; unknown types UNSUPP.
+ * (virtq.reason). A chain that is a well-formed list but not a well-formed request is answered
+ * IOERR when its status byte can be found, and given back with length 0 when not; unknown types
+ * UNSUPP.
  */
 int pst_vblk_queue_run(struct pst_vblk_queue *q, unsigned int budget);
 

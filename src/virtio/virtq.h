@@ -33,15 +33,15 @@ struct pst_virtq_space {
 };
 
 struct pst_virtq_config {
-	uint16_t num;	 /* entries; split: a power of two */
-	bool packed;	 /* VIRTIO_F_RING_PACKED was negotiated */
-	bool event_idx;	 /* VIRTIO_RING_F_EVENT_IDX was negotiated */
-	bool indirect;	 /* VIRTIO_RING_F_INDIRECT_DESC was negotiated */
-	void *desc;	 /* split: descriptor table; packed: descriptor ring; translated */
-	void *driver;	 /* split: available ring; packed: driver event suppression */
-	void *device;	 /* split: used ring; packed: device event suppression */
-	uint16_t avail;	 /* split: next available index; packed: index | wrap counter << 15 */
-	uint16_t used;	 /* split: next used index; packed: index | wrap counter << 15 */
+	uint16_t num;	/* entries; split: a power of two */
+	bool packed;	/* VIRTIO_F_RING_PACKED was negotiated */
+	bool event_idx; /* VIRTIO_RING_F_EVENT_IDX was negotiated */
+	bool indirect;	/* VIRTIO_RING_F_INDIRECT_DESC was negotiated */
+	void *desc;	/* split: descriptor table; packed: descriptor ring; translated */
+	void *driver;	/* split: available ring; packed: driver event suppression */
+	void *device;	/* split: used ring; packed: device event suppression */
+	uint16_t avail; /* split: next available index; packed: index | wrap counter << 15 */
+	uint16_t used;	/* split: next used index; packed: index | wrap counter << 15 */
 	const struct pst_virtq_space *space; /* must outlive the attachment */
 };
 
@@ -70,11 +70,11 @@ struct pst_virtq {
 	bool notify_on;		 /* the driver has been asked for kicks */
 	bool attached;
 	bool broken;
-	uint16_t inflight;	 /* popped and not pushed */
-	uint16_t publish_count;	 /* pushed since the last publish */
-	uint64_t *busy;		 /* bitmap of ids in flight: a head twice is a broken driver */
-	uint16_t *id_descs;	 /* packed: slots taken by each id in flight */
-	const char *reason;	 /* why it is broken: a static sentence fragment */
+	uint16_t inflight;	/* popped and not pushed */
+	uint16_t publish_count; /* pushed since the last publish */
+	uint64_t *busy;		/* bitmap of ids in flight: a head twice is a broken driver */
+	uint16_t *id_descs;	/* packed: slots taken by each id in flight */
+	const char *reason;	/* why it is broken: a static sentence fragment */
 	/* packed: first element of a batch, published last */
 	uint16_t pk_first;
 	bool pk_pending;
