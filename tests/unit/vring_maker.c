@@ -203,7 +203,7 @@ static int add_packed(struct vring_maker *m, const struct vring_buf *bufs, unsig
 		      bool indirect)
 {
 	unsigned int need = indirect ? 1 : count;
-	struct vring_packed_desc first;
+	struct vring_packed_desc first = {0};
 	uint16_t head = m->next_avail;
 	bool head_wrap = m->avail_wrap;
 	uint16_t id;
