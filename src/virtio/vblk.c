@@ -243,7 +243,7 @@ static bool is_sound(const struct pst_vblk_queue *q, uint64_t sector, uint64_t l
 	       sector <= UINT64_MAX >> SECTOR_SHIFT;
 }
 
-static void start_data(struct pst_vblk_queue *q, struct pst_vblk_req *slot, enum pst_req_op op,
+static void start_data(struct pst_vblk_queue *q, struct pst_vblk_req *slot, uint8_t op,
 		       uint64_t sector, const struct span *data)
 {
 	struct pst_req *req = &slot->req;
@@ -262,7 +262,7 @@ static void start_data(struct pst_vblk_queue *q, struct pst_vblk_req *slot, enum
 	pst_blk_submit(q->blkq, req);
 }
 
-static void start_nodata(struct pst_vblk_queue *q, struct pst_vblk_req *slot, enum pst_req_op op,
+static void start_nodata(struct pst_vblk_queue *q, struct pst_vblk_req *slot, uint8_t op,
 			 uint8_t flags, uint64_t sector, uint64_t length)
 {
 	struct pst_req *req = &slot->req;
