@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct pst_gen {
-	uint64_t state; /* of splitmix64 */
+	uint64_t state; /* of the random numbers */
 	uint64_t base;	/* random: first number */
 	uint64_t span;	/* random: how many */
 	uint64_t first, next, end;
@@ -38,10 +38,7 @@ static inline uint64_t pst_gen_blocks(uint64_t lbas, uint32_t per_block)
 /* Returns false when the part has no block. */
 bool pst_gen_init(struct pst_gen *gen, const struct pst_gen_params *params);
 
-/*
- * splitmix64 (Steele, Lea, Flood 2014): an add and two multiply-xorshift steps over a counter, so
- * any seed is good and two seeds give unrelated sequences.
- */
+/* The finalizer of splitmix64 (Steele, Lea, Flood 2014): makes good seeds of any numbers. */
 static inline uint64_t pst_gen_mix(uint64_t z)
 {
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -49,10 +46,17 @@ static inline uint64_t pst_gen_mix(uint64_t z)
 	return z ^ (z >> 31);
 }
 
+/*
+ * The generator: a counter, and one multiplication to 128 bits folded into 64 (the construction of
+ * wyrand, Wang Yi 2019). Four instructions where splitmix64 takes eleven.
+ */
 static inline uint64_t pst_gen_draw(uint64_t *state)
 {
-	*state += 0x9e3779b97f4a7c15U;
-	return pst_gen_mix(*state);
+	unsigned __int128 product;
+
+	*state += 0xa0761d6478bd642fU;
+	product = (unsigned __int128)*state * (*state ^ 0xe7037ed1a0b428dbU);
+	return (uint64_t)(product >> 64) ^ (uint64_t)product;
 }
 
 /* A number below n by multiplication: the high half of draw * n. The bias is below n / 2^64. */

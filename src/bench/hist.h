@@ -32,10 +32,11 @@ static inline uint32_t pst_hist_index(uint64_t value)
 	return shift * PST_HIST_SUB + (uint32_t)(value >> shift);
 }
 
-static inline void pst_hist_add(struct pst_hist *hist, uint64_t value)
+/* Adds a value n times: I/Os of one submission that complete together have the same latency. */
+static inline void pst_hist_add(struct pst_hist *hist, uint64_t value, uint64_t n)
 {
-	hist->count[pst_hist_index(value)]++;
-	hist->sum += value;
+	hist->count[pst_hist_index(value)] += n;
+	hist->sum += value * n;
 	if (value > hist->max)
 		hist->max = value;
 }

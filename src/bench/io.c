@@ -237,6 +237,6 @@ void pst_job_complete(struct pst_job *job, struct pst_slot *slot, int res, uint6
 	if (job->counting) {
 		dev->done++;
 		job->out.done++;
-		pst_hist_add(&job->out.hist, now > slot->start ? now - slot->start : 0);
+		pst_hist_add(&job->out.hist, now > slot->start ? now - slot->start : 0, 1);
 	}
 }

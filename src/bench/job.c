@@ -133,7 +133,7 @@ static int make_commands(struct pst_job *job, struct pst_job_device *dev)
 
 	pst_nvme_cmd_rw(&dev->read, PST_NVME_READ, ns ? ns->nsid : 0, 0, dev->per_block);
 	pst_nvme_cmd_rw(&dev->write, PST_NVME_WRITE, ns ? ns->nsid : 0, 0, dev->per_block);
-	if (!ns)
+	if (!ns || !pst_bench_mode_passthrough(job->common->mode))
 		return 0;
 	/* With protection information kept apart, the device makes and strips it. */
 	if (ns->pi_type && !ns->extended && ns->metadata_size == PI_BYTES) {

@@ -13,7 +13,7 @@
 #include "job.h"
 
 /* SQPOLL: how often the completion queue is looked at before sleeping in the kernel. */
-#define SPINS 20000
+#define SPINS 200
 
 static inline struct io_uring_sqe *entry(const struct pst_job *job, unsigned int tail)
 {
@@ -24,15 +24,19 @@ static inline struct io_uring_sqe *entry(const struct pst_job *job, unsigned int
 
 /*
  * There are as many entries as slots, rounded up, so a free slot means a free entry: no check. The
- * LBA lies within the namespace by construction (pst_gen_random() stays below the number of full
+ * LBA lies within the namespace by construction (the generator stays below the number of full
  * blocks) and the length is that of the template, which was checked.
  */
-static inline uint32_t prepare_plain(struct pst_job *job, uint32_t n, uint64_t now,
-				     const bool passthrough)
+static inline __attribute__((always_inline)) void prepare_plain(struct pst_job *job, uint32_t n,
+								uint64_t now,
+								const bool passthrough,
+								const bool random)
 {
 	struct pst_job_device *dev = &job->devices[0];
 	struct io_uring_sq *sq = &job->ring->ring.sq;
 	struct pst_slot **top = job->free + job->nr_free;
+	struct io_uring_sqe *sqes = sq->sqes;
+	unsigned int mask = sq->ring_mask;
 	unsigned int tail = sq->sqe_tail;
 	unsigned int end = tail + n;
 	struct pst_gen gen = dev->gen;
@@ -40,13 +44,16 @@ static inline uint32_t prepare_plain(struct pst_job *job, uint32_t n, uint64_t n
 	uint64_t step = dev->step;
 
 	for (; tail != end; tail++) {
-		struct io_uring_sqe *sqe = entry(job, tail);
+		struct io_uring_sqe *sqe = &sqes[(size_t)(tail & mask) << passthrough];
 		struct pst_slot *slot = *--top;
 		uint64_t block = 0;
 		uint64_t position;
 
-		/* Never at an end here: a single pass is limited by the quota. */
-		(void)pst_gen_next(&gen, &block);
+		if (random)
+			block = pst_gen_random(&gen);
+		else
+			/* Never at an end here: a single pass is limited by the quota. */
+			(void)pst_gen_next(&gen, &block);
 		position = base + block * step;
 		slot->start = now;
 		slot->position = position;
@@ -66,7 +73,6 @@ static inline uint32_t prepare_plain(struct pst_job *job, uint32_t n, uint64_t n
 	dev->gen.next = gen.next;
 	sq->sqe_tail = tail;
 	job->nr_free -= n;
-	return n;
 }
 
 static void fill_passthrough(const struct pst_job *job, const struct pst_slot *slot,
@@ -155,40 +161,64 @@ static void fill_queue(struct pst_job *job)
 		fill_entry(job, &slot, entry(job, i));
 }
 
-static inline unsigned int reap(struct pst_job *job, uint64_t now, const bool plain, int good)
+static unsigned int reap_any(struct pst_job *job, uint64_t now)
 {
 	struct io_uring_cq *cq = &job->ring->ring.cq;
 	unsigned int head = *cq->khead;
 	unsigned int tail = io_uring_smp_load_acquire(cq->ktail);
 	unsigned int n = tail - head;
-	struct pst_slot **top = job->free + job->nr_free;
-	uint64_t failed = 0;
 
 	for (; head != tail; head++) {
 		const struct io_uring_cqe *cqe =
 			&cq->cqes[(head & cq->ring_mask) << job->cqe_shift];
 		struct pst_slot *slot = (struct pst_slot *)(uintptr_t)cqe->user_data;
 
+		job->free[job->nr_free++] = slot;
+		pst_job_complete(job, slot, cqe->res, now);
+	}
+	io_uring_smp_store_release(cq->khead, head);
+	return n;
+}
+
+/* Completions of one submission come in runs, which enter the histogram as one. */
+static inline __attribute__((always_inline)) void reap_plain(struct pst_job *job, uint64_t now,
+							     const bool passthrough, int good)
+{
+	struct io_uring_cq *cq = &job->ring->ring.cq;
+	struct pst_slot **top = job->free + job->nr_free;
+	const struct io_uring_cqe *cqes = cq->cqes;
+	unsigned int mask = cq->ring_mask;
+	unsigned int head = *cq->khead;
+	unsigned int tail = io_uring_smp_load_acquire(cq->ktail);
+	unsigned int n = tail - head;
+	uint64_t start = now;
+	uint64_t run = 0, failed = 0;
+
+	for (; head != tail; head++) {
+		const struct io_uring_cqe *cqe = &cqes[(size_t)(head & mask) << passthrough];
+		struct pst_slot *slot = (struct pst_slot *)(uintptr_t)cqe->user_data;
+
 		*top++ = slot;
-		if (!plain) {
-			pst_job_complete(job, slot, cqe->res, now);
-			continue;
-		}
 		if (pst_unlikely(cqe->res != good)) {
 			pst_job_fail(job, slot, cqe->res);
 			failed++;
 			continue;
 		}
-		pst_hist_add(&job->out.hist, now - slot->start);
+		if (slot->start != start) {
+			if (run)
+				pst_hist_add(&job->out.hist, now - start, run);
+			start = slot->start;
+			run = 0;
+		}
+		run++;
 	}
+	if (run)
+		pst_hist_add(&job->out.hist, now - start, run);
 	io_uring_smp_store_release(cq->khead, head);
 	job->nr_free += n;
-	if (plain) {
-		job->out.done += n - failed;
-		if (n != failed)
-			job->failures = 0;
-	}
-	return n;
+	job->out.done += n - failed;
+	if (n != failed)
+		job->failures = 0;
 }
 
 /* The kernel's thread submits; a system call is only made to wake it or to sleep. */
@@ -258,34 +288,74 @@ static inline unsigned int wait_for(const struct pst_job *job, uint32_t prepared
 	return (unsigned int)pst_min_u64(job->wait_batch, inflight);
 }
 
-static inline void turn_around(struct pst_job *job, const bool plain, const bool passthrough,
-			       int good)
+/* May it go on? Ends the clock otherwise. */
+static inline bool goes_on(struct pst_job *job, uint64_t now)
+{
+	if (pst_likely(!pst_job_stopped(job) && now < job->deadline &&
+		       (job->quota || job->nr_free < job->nr_slots)))
+		return true;
+	if (job->counting)
+		pst_job_clock_stop(job, now);
+	return false;
+}
+
+static inline uint32_t may_prepare(const struct pst_job *job)
+{
+	return (uint32_t)pst_min_u64(pst_min_u64(job->nr_free, job->batch), job->quota);
+}
+
+static inline void take_quota(struct pst_job *job, uint32_t prepared)
+{
+	if (job->quota != UINT64_MAX)
+		job->quota -= prepared;
+}
+
+static inline __attribute__((always_inline)) void loop_plain(struct pst_job *job,
+							     const bool passthrough,
+							     const bool random)
+{
+	int good = passthrough ? 0 : (int)job->common->options->bs;
+	uint64_t now = pst_now_ns();
+
+	while (goes_on(job, now)) {
+		uint32_t n = may_prepare(job);
+		int ret;
+
+		prepare_plain(job, n, now, passthrough, random);
+		take_quota(job, n);
+		ret = enter(job, wait_for(job, n, n));
+		if (pst_unlikely(fatal(ret)))
+			ring_failed(job, ret);
+		now = pst_now_ns();
+		reap_plain(job, now, passthrough, good);
+	}
+}
+
+static void loop_any(struct pst_job *job)
 {
 	uint64_t now = pst_now_ns();
 
-	while (!pst_job_stopped(job) && now < job->deadline) {
-		uint32_t n =
-			(uint32_t)pst_min_u64(pst_min_u64(job->nr_free, job->batch), job->quota);
-		uint32_t prepared =
-			plain ? prepare_plain(job, n, now, passthrough) : prepare_any(job, n, now);
+	while (goes_on(job, now)) {
+		uint32_t n = may_prepare(job);
+		uint32_t prepared = prepare_any(job, n, now);
+		bool paced = job->pace.rate && !job->reading_back;
 		int ret;
 
-		if (job->quota != UINT64_MAX)
-			job->quota -= prepared;
-		if (!plain && job->pace.rate && prepared < n && !job->reading_back)
+		if (prepared == 0 && job->nr_free == job->nr_slots && !paced) {
+			/* Nothing is left to be read back, or of a pass. */
+			job->quota = 0;
+			continue;
+		}
+		take_quota(job, prepared);
+		if (paced && prepared < n)
 			ret = enter_paced(job, now);
 		else
 			ret = enter(job, wait_for(job, prepared, n));
 		if (pst_unlikely(fatal(ret)))
 			ring_failed(job, ret);
 		now = pst_now_ns();
-		(void)reap(job, now, plain, good);
-		if (pst_unlikely(job->nr_free == job->nr_slots &&
-				 (job->quota == 0 || (prepared == 0 && !job->pace.rate))))
-			break;
+		(void)reap_any(job, now);
 	}
-	if (job->counting)
-		pst_job_clock_stop(job, now);
 }
 
 /* Waits for what is in flight; after the clock has stopped. */
@@ -296,7 +366,7 @@ static void drain(struct pst_job *job)
 
 		if (fatal(ret))
 			return;
-		if (reap(job, pst_now_ns(), false, 0) == 0)
+		if (reap_any(job, pst_now_ns()) == 0)
 			(void)sched_yield();
 	}
 }
@@ -312,24 +382,34 @@ static void settle_accounts(struct pst_job *job)
 	dev->inflight = job->nr_slots - job->nr_free;
 }
 
+static void run_plain(struct pst_job *job)
+{
+	bool random = job->common->options->random;
+
+	if (job->common->mode->base != PST_BENCH_BLOCK && random)
+		loop_plain(job, true, true);
+	else if (job->common->mode->base != PST_BENCH_BLOCK)
+		loop_plain(job, true, false);
+	else if (random)
+		loop_plain(job, false, true);
+	else
+		loop_plain(job, false, false);
+}
+
 void pst_job_run_ring(struct pst_job *job)
 {
-	int block_bytes = (int)job->common->options->bs;
-
 	if (job->plain)
 		fill_queue(job);
 	pst_job_clock_start(job);
-	if (!job->plain)
-		turn_around(job, false, true, 0);
-	else if (job->common->mode->base == PST_BENCH_BLOCK)
-		turn_around(job, true, false, block_bytes);
-	else
-		turn_around(job, true, true, 0);
-	if (job->plain)
+	if (job->plain) {
+		run_plain(job);
 		settle_accounts(job);
+	} else {
+		loop_any(job);
+	}
 	drain(job);
 	if (pst_job_start_reading_back(job)) {
-		turn_around(job, false, true, 0);
+		loop_any(job);
 		drain(job);
 	}
 }
