@@ -82,7 +82,7 @@ struct pst_req {
 	struct pst_op op_link;
 	struct pst_req *next;
 	struct pst_blk_queue *queue;
-	_Alignas(16) unsigned char scratch[PST_REQ_SCRATCH];
+	unsigned char scratch[PST_REQ_SCRATCH] __attribute__((aligned(16)));
 };
 
 /**
