@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154,SC2034 # of lab/run
 # Part of lab/run: turns --nvme KEY=VALUE,… into a backing file and QEMU's arguments for one controller.
-# Reads $disks (folder of the backing files), appends to the arrays qemu and controllers; calls usage_error.
+# Reads $disks (folder of the backing files) and $bare, appends to the arrays qemu and controllers, sets $multipath to what
+# nvme_core.multipath must be; calls usage_error and die.
 
 # The first of the two root ports' PCI slots; the guest finds a controller by the slot of its port.
 nvme_first_slot=16
@@ -82,19 +83,27 @@ nvme_add() {
 	local slot address serial=lab$n
 	slot=$((nvme_first_slot + n))
 	address=$(printf %02x $slot)
-	qemu+=(-device "pcie-root-port,id=port$n,bus=pcie.0,addr=0x$address,chassis=$((n + 1)),slot=$((n + 1))"
-		-device "nvme,id=nvme$n,bus=port$n,serial=$serial,mdts=$mdts")
+	qemu+=(-device "pcie-root-port,id=port$n,bus=pcie.0,addr=0x$address,chassis=$((n + 1)),slot=$((n + 1))")
+	# Several namespaces start detached, for the guest to attach them one after another: 6.12 scans them all at once and numbers
+	# them as they answer. That takes a subsystem, with which they would be multipath devices, unlike a single one.
+	local subsystem='' detached=''
+	if ((count > 1)) && [ -z "$bare" ]; then
+		multipath=N
+		qemu+=(-device "nvme-subsys,id=subsystem$n")
+		subsystem=,subsys=subsystem$n detached=,shared=off,detached=on
+	fi
+	qemu+=(-device "nvme,id=nvme$n,bus=port$n,serial=$serial,mdts=$mdts$subsystem")
 	controllers+=("$address:$serial:$count")
 
 	local i file image node options
 	for ((i = 1; i <= count; i++)); do
 		file=$disks/nvme${n}n$i node=nvme${n}n$i
 		# QEMU keeps the metadata behind the data in the same file.
-		truncate -s $(((bytes / lba * (lba + ms) + 511) / 512 * 512)) "$file" ||
+		truncate -s $(((bytes + bytes / lba * ms + 511) / 512 * 512)) "$file" ||
 			die "the backing file $file of $size bytes could not be made; have room in the folder, or set TMPDIR."
 		image="{\"driver\":\"file\",\"discard\":\"unmap\",\"filename\":$(json_string "$file")}"
 		[ -z "$rules" ] || image="{\"driver\":\"blkdebug\",\"discard\":\"unmap\",\"image\":$image,\"inject-error\":[$rules]}"
-		options="drive=$node,bus=nvme$n,nsid=$i,logical_block_size=$lba,physical_block_size=$lba,ms=$ms,mset=$mset,pi=$pi"
+		options="drive=$node,bus=nvme$n,nsid=$i,logical_block_size=$lba,physical_block_size=$lba,ms=$ms,mset=$mset,pi=$pi$detached"
 		[ $zoned = off ] || options+=",zoned=on,zoned.zone_size=$zone_size"
 		qemu+=(-blockdev "{\"driver\":\"raw\",\"node-name\":\"$node\",\"discard\":\"unmap\",\"file\":$image}"
 			-device "nvme-ns,$options")
