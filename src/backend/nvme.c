@@ -5,10 +5,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "backend.h"
 #include "base.h"
+#include "claims.h"
 #include "nvme_backend.h"
 
 /* Deallocating has no length limit on the wire but one of 32 bits; the kernel uses 2 GiB less one
@@ -19,8 +20,7 @@ static void nvme_close(struct pst_blk *blk)
 {
 	struct pst_nvme_dev *dev = blk->priv;
 
-	if (dev->hold_fd >= 0)
-		close(dev->hold_fd);
+	pst_claim_release(dev->claim);
 	pst_nvme_close(dev->ns);
 	free(dev);
 }
@@ -53,30 +53,50 @@ static int check_format(const struct pst_nvme_ns *ns, struct pst_error *err)
 }
 
 /* Holding the block node keeps others from mounting what is served, and tells whether they have. */
-static int hold(struct pst_nvme_dev *dev, const struct pst_blk_open_params *params,
-		struct pst_error *err)
+static int hold(void *ctx, int *fd, struct pst_error *err)
 {
+	const struct pst_nvme_ns *ns = ctx;
 	char path[64];
 
-	if (params->force)
-		return 0;
-	if (!dev->ns->block[0]) {
-		pst_log(PST_LOG_WARNING, dev->ns->node,
+	if (!ns->block[0]) {
+		pst_log(PST_LOG_WARNING, ns->node,
 			"has no block node to hold: nothing keeps others from using it");
 		return 0;
 	}
-	(void)snprintf(path, sizeof(path), "/dev/%s", dev->ns->block);
-	dev->hold_fd = open(path, O_RDONLY | O_EXCL | O_CLOEXEC);
-	if (dev->hold_fd >= 0)
+	(void)snprintf(path, sizeof(path), "/dev/%s", ns->block);
+	*fd = open(path, O_RDONLY | O_EXCL | O_CLOEXEC);
+	if (*fd >= 0)
 		return 0;
 	if (errno == EBUSY)
 		return pst_error_set(err, -EBUSY,
 				     "/dev/%s is in use: %s or a partition of it is mounted, or held by "
 				     "another (lsblk %s); release it, or add force to serve it all the "
-				     "same", dev->ns->node, path, path);
+				     "same", ns->node, path, path);
 	return pst_error_set(err, -errno,
 			     "%s cannot be held while /dev/%s is served: %s; add force to do without",
-			     path, dev->ns->node, pst_errname(errno));
+			     path, ns->node, pst_errname(errno));
+}
+
+static int claim(struct pst_nvme_dev *dev, const char *source,
+		 const struct pst_blk_open_params *params, const struct pst_blk_info *info,
+		 struct pst_error *err)
+{
+	struct pst_claim_params claim = {
+		.source = source,
+		.offset = params->offset,
+		.length = info->size,
+		.read_only = params->read_only,
+		.force = params->force,
+		.hold = hold,
+		.ctx = dev->ns,
+	};
+	struct stat st;
+
+	if (fstat(dev->ns->fd, &st) != 0)
+		return pst_error_set(err, -errno, "/dev/%s cannot be examined: %s", dev->ns->node,
+				     pst_errname(errno));
+	claim.dev = st.st_rdev;
+	return pst_claim_take(&claim, &dev->claim, err);
 }
 
 static void fill_info(const struct pst_nvme_dev *dev, const struct pst_blk_open_params *params,
@@ -107,7 +127,6 @@ int pst_nvme_backend_open(const char *where, const char *source,
 
 	if (!dev)
 		return pst_error_set(err, -ENOMEM, "out of memory for %s", source);
-	dev->hold_fd = -1;
 	dev->timeout_ms = params->timeout_ms;
 	ret = pst_nvme_open(where, !params->read_only, &dev->ns, err);
 	if (ret)
@@ -120,7 +139,7 @@ int pst_nvme_backend_open(const char *where, const char *source,
 	if (ret)
 		goto fail;
 	dev->first_lba = params->offset >> dev->ns->lba_shift;
-	ret = hold(dev, params, err);
+	ret = claim(dev, source, params, &info, err);
 	if (ret)
 		goto fail;
 	ret = pst_blk_create(&nvme_ops, &info, dev, source, blk, err);
@@ -129,8 +148,7 @@ int pst_nvme_backend_open(const char *where, const char *source,
 	return 0;
 
 fail:
-	if (dev->hold_fd >= 0)
-		close(dev->hold_fd);
+	pst_claim_release(dev->claim);
 	pst_nvme_close(dev->ns);
 	free(dev);
 	return ret;

@@ -6,10 +6,12 @@
 #include <penstock/blk.h>
 #include <penstock/nvme.h>
 
+struct pst_claim;
+
 struct pst_nvme_dev {
 	struct pst_nvme_ns *ns;
-	int hold_fd;	     /* the block node, held exclusively; -1 with force or without a node */
-	uint64_t first_lba;  /* of the slice */
+	struct pst_claim *claim; /* on the slice; the first one holds the block node */
+	uint64_t first_lba;	 /* of the slice */
 	uint32_t timeout_ms;
 };
 

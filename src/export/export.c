@@ -320,8 +320,10 @@ void pst_export_status(struct pst_export *exp, struct pst_export_status *status)
 
 	memset(status, 0, sizeof(*status));
 	(void)snprintf(status->name, sizeof(status->name), "%s", exp->params.name);
+	(void)pthread_mutex_lock(&exp->umem_lock);
 	(void)snprintf(status->device, sizeof(status->device), "%s",
 		       exp->device[0] ? exp->device : "-");
+	(void)pthread_mutex_unlock(&exp->umem_lock);
 	(void)snprintf(status->transport, sizeof(status->transport), "vduse");
 	status->size = exp->blk->info.size;
 	status->queues = exp->enabled_queues ? exp->enabled_queues : exp->params.queues;

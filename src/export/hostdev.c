@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base.h"
@@ -224,16 +225,34 @@ static void find_claim(struct users *u, const char *device)
 		add(u, "claimed by a mount or holder in another namespace");
 }
 
-bool pst_hostdev_users(const char *device, char *users, size_t size)
+static bool find_users(const char *device, char *text, size_t size, bool *lasting)
 {
-	struct users u = { .text = users, .size = size };
+	struct users u = { .text = text, .size = size };
 
-	users[0] = '\0';
+	text[0] = '\0';
 	if (!find_devices(&u, device))
 		return false;
 	find_mounts(&u);
 	find_swaps(&u);
+	*lasting = u.any;
 	find_processes(&u);
 	find_claim(&u, device);
 	return u.any;
+}
+
+bool pst_hostdev_users(const char *device, char *users, size_t size)
+{
+	const struct timespec pause = { .tv_nsec = 20000000 };
+	bool lasting = false;
+	int tries;
+
+	/* A device manager looks at a disk whenever it changes: that one soon goes away by itself. */
+	for (tries = 0; tries < 15; tries++) {
+		if (!find_users(device, users, size, &lasting))
+			return false;
+		if (lasting)
+			return true;
+		(void)nanosleep(&pause, NULL);
+	}
+	return true;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* When an export may be called ready, and when it has failed. On the control thread. */
 #include <errno.h>
+#include <string.h>
 
 #include "hostdev.h"
 #include "server.h"
@@ -55,6 +56,7 @@ bool pst_ready_check(struct pst_export *exp)
 	const struct pst_server_params *params = &exp->server->params;
 	struct pst_export_status status;
 	struct pst_error why = PST_ERROR_INIT;
+	char device[sizeof(exp->device)] = "";
 
 	if (exp->ready_said || exp->failed)
 		return false;
@@ -63,7 +65,7 @@ bool pst_ready_check(struct pst_export *exp)
 		if (!exp->attached)
 			return false;
 		if (!__atomic_load_n(&exp->settled_posted, __ATOMIC_ACQUIRE) ||
-		    pst_hostdev_find(exp->params.name, exp->device, sizeof(exp->device)) != 0) {
+		    pst_hostdev_find(exp->params.name, device, sizeof(device)) != 0) {
 			if (pst_now_ns() - exp->attached_ns < APPEAR_NS)
 				return true;
 			(void)pst_error_set(&why, -ENODEV,
@@ -73,6 +75,9 @@ bool pst_ready_check(struct pst_export *exp)
 			return false;
 		}
 	}
+	(void)pthread_mutex_lock(&exp->umem_lock);
+	memcpy(exp->device, device, sizeof(device));
+	(void)pthread_mutex_unlock(&exp->umem_lock);
 	exp->ready_said = true;
 	pst_export_status(exp, &status);
 	if (params->on_ready)

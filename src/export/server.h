@@ -136,7 +136,7 @@ struct pst_export {
 	bool attached;
 	uint64_t attached_ns; /* when, to give up waiting for a block device */
 	bool ready_said;
-	char device[64];
+	char device[64]; /* under umem_lock */
 
 	/* Set once, by whoever finds that the export cannot go on. */
 	bool failed;

@@ -62,7 +62,8 @@ static int create(const struct pst_vduse *dev, const struct pst_vduse_params *pa
 	if (errno == EEXIST)
 		return pst_error_set(err, -EEXIST,
 				     "a device named %s exists already (/dev/vduse/%s): choose another "
-				     "name, or end the one that serves it", dev->name, dev->name);
+				     "name, end the daemon that serves it, or remove what a dead one left "
+				     "(vdpa dev del %s)", dev->name, dev->name, dev->name);
 	return pst_error_set(err, -errno, "device %s cannot be created: %s", dev->name,
 			     pst_errname(errno));
 }
