@@ -3,9 +3,9 @@
  * DOC: penstock/blk.h - the block contract between front ends and backends
  *
  * A &struct pst_blk is a block device. Front ends open a queue on it for each of their threads and
- * submit requests; a backend implements &struct pst_blk_ops. Between the two stands pst_blk_submit(),
- * which checks every request and splits what is too long, so that a backend sees only requests that
- * are aligned, inside the device, permitted and of a size it takes.
+ * submit requests; a backend implements &struct pst_blk_ops. Between the two stands
+ * pst_blk_submit(), which checks every request and splits what is too long, so that a backend sees
+ * only requests that are aligned, inside the device, permitted and of a size it takes.
  *
  * A request completes exactly once, and never from within pst_blk_submit().
  */

@@ -30,7 +30,13 @@ struct pst_error {
 	char text[PST_ERROR_MAX];
 };
 
-#define PST_ERROR_INIT { 0, { 0 } }
+#define PST_ERROR_INIT                                                                             \
+	{                                                                                          \
+		0,                                                                                 \
+		{                                                                                  \
+			0                                                                          \
+		}                                                                                  \
+	}
 
 /**
  * pst_error_set() - record a failure

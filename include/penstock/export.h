@@ -171,8 +171,8 @@ enum pst_export_end {
  *
  * Return: 0; -EBUSY when it was left attached; another negative errno.
  */
-int pst_export_remove(struct pst_export *exp, enum pst_export_end how, struct pst_export_status *last,
-		   struct pst_error *err);
+int pst_export_remove(struct pst_export *exp, enum pst_export_end how,
+		      struct pst_export_status *last, struct pst_error *err);
 
 /** pst_export_status() - what it looks like now */
 void pst_export_status(struct pst_export *exp, struct pst_export_status *status);

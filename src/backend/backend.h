@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The backends, and what they share. A new one adds a file, a line here and a line in registry.c. */
+/* The backends, and what they share. A new one adds a file, a line here and a line in registry.c.
+ */
 #ifndef PST_BACKEND_H
 #define PST_BACKEND_H
 

@@ -34,7 +34,7 @@ static struct device *find_or_add(const struct pst_claim_params *params)
 	struct pst_list *pos;
 	struct device *device;
 
-	pst_list_for_each(pos, &devices) {
+	pst_list_for_each (pos, &devices) {
 		device = pst_container_of(pos, struct device, link);
 		if (device->dev == params->dev && device->ino == params->ino)
 			return device;
@@ -65,7 +65,7 @@ static const struct pst_claim *find_overlap(const struct device *device,
 {
 	const struct pst_list *pos;
 
-	pst_list_for_each(pos, &device->claims) {
+	pst_list_for_each (pos, &device->claims) {
 		const struct pst_claim *other = pst_container_of(pos, struct pst_claim, link);
 
 		if (params->offset < other->offset + other->length &&
@@ -81,13 +81,13 @@ static int take(struct device *device, const struct pst_claim_params *params, st
 	const struct pst_claim *other = find_overlap(device, params);
 
 	if (other)
-		return pst_error_set(err, -EBUSY,
-				     "%s: bytes %" PRIu64 " to %" PRIu64
-				     " are served already, by an export of bytes %" PRIu64 " to %" PRIu64
-				     "; choose another offset and size, or make both read-only",
-				     params->source, params->offset,
-				     params->offset + params->length - 1, other->offset,
-				     other->offset + other->length - 1);
+		return pst_error_set(
+			err, -EBUSY,
+			"%s: bytes %" PRIu64 " to %" PRIu64
+			" are served already, by an export of bytes %" PRIu64 " to %" PRIu64
+			"; choose another offset and size, or make both read-only",
+			params->source, params->offset, params->offset + params->length - 1,
+			other->offset, other->offset + other->length - 1);
 	if (!params->force && !device->held) {
 		int ret = params->hold(params->ctx, &device->hold_fd, err);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who in this process serves which part of a device. Slices of one device may be served side by side;
- * two that overlap may not, unless both only read. The first claim on a device also takes what keeps
- * other processes away (an exclusive open, a lock) and the last one returns it.
+ * Who in this process serves which part of a device. Slices of one device may be served side by
+ * side; two that overlap may not, unless both only read. The first claim on a device also takes
+ * what keeps other processes away (an exclusive open, a lock) and the last one returns it.
  */
 #ifndef PST_CLAIMS_H
 #define PST_CLAIMS_H
@@ -25,8 +25,8 @@ struct pst_claim_params {
 	bool force; /* overlap is the user's business, and nothing is held */
 	/*
 	 * Takes what keeps others away and stores the descriptor that holds it, or -1 when there is
-	 * nothing to hold. Returns 0 or a negative errno with the sentence. Called with the first claim
-	 * that does not force.
+	 * nothing to hold. Returns 0 or a negative errno with the sentence. Called with the first
+	 * claim that does not force.
 	 */
 	int (*hold)(void *ctx, int *fd, struct pst_error *err);
 	void *ctx;

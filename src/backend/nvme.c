@@ -37,18 +37,21 @@ static const struct pst_blk_ops nvme_ops = {
 static int check_format(const struct pst_nvme_ns *ns, struct pst_error *err)
 {
 	if (ns->csi != 0)
-		return pst_error_set(err, -EOPNOTSUPP,
-				     "/dev/%s is not of the NVM command set (it is %s): it cannot be "
-				     "served as a disk", ns->node, ns->csi == 2 ? "zoned" : "key value");
+		return pst_error_set(
+			err, -EOPNOTSUPP,
+			"/dev/%s is not of the NVM command set (it is %s): it cannot be "
+			"served as a disk",
+			ns->node, ns->csi == 2 ? "zoned" : "key value");
 	if (ns->metadata_size)
-		return pst_error_set(err, -EOPNOTSUPP,
-				     "/dev/%s has %u bytes of metadata a block: it cannot be served; "
-				     "format it without (nvme format --lbaf=N)", ns->node,
-				     ns->metadata_size);
+		return pst_error_set(
+			err, -EOPNOTSUPP,
+			"/dev/%s has %u bytes of metadata a block: it cannot be served; "
+			"format it without (nvme format --lbaf=N)",
+			ns->node, ns->metadata_size);
 	if (ns->lba_size > 4096)
 		return pst_error_set(err, -EOPNOTSUPP,
-				     "/dev/%s has blocks of %u bytes: hosts take 512 to 4096", ns->node,
-				     ns->lba_size);
+				     "/dev/%s has blocks of %u bytes: hosts take 512 to 4096",
+				     ns->node, ns->lba_size);
 	return 0;
 }
 
@@ -68,13 +71,16 @@ static int hold(void *ctx, int *fd, struct pst_error *err)
 	if (*fd >= 0)
 		return 0;
 	if (errno == EBUSY)
-		return pst_error_set(err, -EBUSY,
-				     "/dev/%s is in use: %s or a partition of it is mounted, or held by "
-				     "another (lsblk %s); release it, or add force to serve it all the "
-				     "same", ns->node, path, path);
-	return pst_error_set(err, -errno,
-			     "%s cannot be held while /dev/%s is served: %s; add force to do without",
-			     path, ns->node, pst_errname(errno));
+		return pst_error_set(
+			err, -EBUSY,
+			"/dev/%s is in use: %s or a partition of it is mounted, or held by "
+			"another (lsblk %s); release it, or add force to serve it all the "
+			"same",
+			ns->node, path, path);
+	return pst_error_set(
+		err, -errno,
+		"%s cannot be held while /dev/%s is served: %s; add force to do without", path,
+		ns->node, pst_errname(errno));
 }
 
 static int claim(struct pst_nvme_dev *dev, const char *source,
@@ -122,7 +128,7 @@ int pst_nvme_backend_open(const char *where, const char *source,
 			  struct pst_error *err)
 {
 	struct pst_nvme_dev *dev = calloc(1, sizeof(*dev));
-	struct pst_blk_info info = { 0 };
+	struct pst_blk_info info = {0};
 	int ret;
 
 	if (!dev)

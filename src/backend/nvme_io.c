@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Requests to commands. Data of one segment is one command, fixed when the segment lies in a
- * registered region. Data of several segments is copied together in a slot of the queue's own, which
- * is fixed too: on the bounce region consecutive pages are not contiguous, and of the ways the
- * kernel offers this one measures best (docs/decisions.md).
+ * registered region. Data of several segments is copied together in a slot of the queue's own,
+ * which is fixed too: on the bounce region consecutive pages are not contiguous, and of the ways
+ * the kernel offers this one measures best (docs/decisions.md).
  */
 #include <endian.h>
 #include <errno.h>
@@ -96,7 +96,7 @@ void pst_nvme_io_close(struct pst_blk_queue *queue)
 static void log_failure(struct nvme_io_queue *q, const struct pst_req *req,
 			const struct pst_nvme_result *result)
 {
-	static const char *const names[] = { "read", "write", "flush", "discard", "write zeroes" };
+	static const char *const names[] = {"read", "write", "flush", "discard", "write zeroes"};
 	uint64_t now = pst_now_ns();
 
 	if (q->logged_ns && now - q->logged_ns < 1000000000U)

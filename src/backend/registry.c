@@ -8,8 +8,8 @@
 #include "base.h"
 
 static const struct pst_backend backends[] = {
-	{ "nvme", pst_nvme_backend_open },
-	{ "null", pst_null_open },
+	{"nvme", pst_nvme_backend_open},
+	{"null", pst_null_open},
 };
 
 int pst_blk_open(const char *source, const struct pst_blk_open_params *params, struct pst_blk **blk,
@@ -37,15 +37,17 @@ int pst_backend_slice(const char *source, const struct pst_blk_open_params *para
 	uint64_t length = params->size;
 
 	if (!pst_is_aligned(params->offset, block) || !pst_is_aligned(length, block))
-		return pst_error_set(err, -EINVAL,
-				     "the slice of %s at offset %" PRIu64 " of %" PRIu64
-				     " bytes is not aligned: both must be multiples of its block size "
-				     "%u", source, params->offset, length, block);
+		return pst_error_set(
+			err, -EINVAL,
+			"the slice of %s at offset %" PRIu64 " of %" PRIu64
+			" bytes is not aligned: both must be multiples of its block size "
+			"%u",
+			source, params->offset, length, block);
 	if (params->offset >= total || length > total - params->offset)
 		return pst_error_set(err, -EINVAL,
 				     "the slice of %s at offset %" PRIu64 " of %" PRIu64
-				     " bytes passes its end: it has %" PRIu64 " bytes", source,
-				     params->offset, length, total);
+				     " bytes passes its end: it has %" PRIu64 " bytes",
+				     source, params->offset, length, total);
 	*size = length ? length : pst_round_down(total - params->offset, block);
 	return 0;
 }

@@ -16,8 +16,8 @@ struct pst_slots {
 	struct pst_pool *pool;
 	struct pst_region region;
 	struct pst_ring *ring;
-	int index;	/* buffer index in the ring, or -1: not registered */
-	uint32_t size;	/* bytes of one */
+	int index;     /* buffer index in the ring, or -1: not registered */
+	uint32_t size; /* bytes of one */
 	uint32_t count;
 	uint32_t nr_free;
 	uint16_t *free;

@@ -43,7 +43,10 @@ struct pst_list {
 	struct pst_list *next, *prev;
 };
 
-#define PST_LIST_INIT(l) { &(l), &(l) }
+#define PST_LIST_INIT(l)                                                                           \
+	{                                                                                          \
+		&(l), &(l)                                                                         \
+	}
 
 static inline void pst_list_init(struct pst_list *l)
 {
@@ -66,7 +69,8 @@ static inline void pst_list_remove(struct pst_list *entry)
 	entry->next->prev = entry->prev;
 	pst_list_init(entry);
 }
-#define pst_list_for_each(pos, head) for ((pos) = (head)->next; (pos) != (head); (pos) = (pos)->next)
+#define pst_list_for_each(pos, head)                                                               \
+	for ((pos) = (head)->next; (pos) != (head); (pos) = (pos)->next)
 #define pst_list_for_each_safe(pos, tmp, head)                                                     \
 	for ((pos) = (head)->next, (tmp) = (pos)->next; (pos) != (head);                           \
 	     (pos) = (tmp), (tmp) = (pos)->next)

@@ -74,8 +74,8 @@ int pst_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 
 int pst_parse_bool(const char *text, bool *value)
 {
-	static const char *const yes[] = { "on", "yes", "true", "1" };
-	static const char *const no[] = { "off", "no", "false", "0" };
+	static const char *const yes[] = {"on", "yes", "true", "1"};
+	static const char *const no[] = {"off", "no", "false", "0"};
 	size_t i;
 
 	for (i = 0; i < PST_ARRAY_SIZE(yes); i++) {

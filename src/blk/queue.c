@@ -66,7 +66,8 @@ static void count_done(struct pst_blk_stats *stats, const struct pst_req *req, i
 		break;
 	}
 	if (pst_unlikely(!ok))
-		count(status == -EOPNOTSUPP || status == -EROFS ? &stats->refused : &stats->errors, 1);
+		count(status == -EOPNOTSUPP || status == -EROFS ? &stats->refused : &stats->errors,
+		      1);
 }
 
 void pst_req_complete(struct pst_req *req, int status)

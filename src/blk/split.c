@@ -19,11 +19,11 @@ struct piece {
 
 /* Where a request being split stands; lies in its scratch, since no backend has it. */
 struct progress {
-	uint64_t cut;	       /* bytes already in pieces */
-	uint32_t outstanding;  /* pieces in flight */
-	int32_t status;	       /* the first error */
-	uint32_t seg;	       /* next segment */
-	size_t seg_offset;     /* and where in it */
+	uint64_t cut;	      /* bytes already in pieces */
+	uint32_t outstanding; /* pieces in flight */
+	int32_t status;	      /* the first error */
+	uint32_t seg;	      /* next segment */
+	size_t seg_offset;    /* and where in it */
 };
 _Static_assert(sizeof(struct progress) <= PST_REQ_SCRATCH, "progress must fit the scratch");
 
@@ -142,7 +142,8 @@ static void pump(struct pst_blk_queue *queue)
 		struct pst_req *parent = split->waiting;
 		struct progress *p = progress_of(parent);
 
-		/* After an error the rest is not sent: the last piece in flight ends the request. */
+		/* After an error the rest is not sent: the last piece in flight ends the request.
+		 */
 		if (p->status) {
 			p->cut = parent->length;
 			if (p->outstanding == 0)
@@ -162,7 +163,7 @@ void pst_blk_split_submit(struct pst_blk_queue *queue, struct pst_req *req)
 {
 	struct progress *p = progress_of(req);
 
-	*p = (struct progress){ 0 };
+	*p = (struct progress){0};
 	req->next = NULL;
 	*queue->split->waiting_tail = req;
 	queue->split->waiting_tail = &req->next;

@@ -124,8 +124,8 @@ static bool settle(struct pst_equeue *q)
 	q->space.window_iova = 0;
 	q->space.window_length = exp->bounce;
 	q->space.window = exp->window;
-	q->vblk.region = exp->umem == PST_UMEM_REGISTERED && q->region_registered ? &exp->region :
-										       NULL;
+	q->vblk.region =
+		exp->umem == PST_UMEM_REGISTERED && q->region_registered ? &exp->region : NULL;
 	q->settled = true;
 	return true;
 }
@@ -136,7 +136,8 @@ static void say_broken(struct pst_equeue *q)
 		return;
 	q->broken_said = true;
 	pst_log(PST_LOG_ERROR, q->exp->params.name,
-		"virtqueue %u is stopped: its driver broke the rules: %s; reset the driver to go on",
+		"virtqueue %u is stopped: its driver broke the rules: %s; reset the driver to go "
+		"on",
 		q->index, q->vblk.virtq.reason ? q->vblk.virtq.reason : "unknown");
 }
 

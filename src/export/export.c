@@ -17,37 +17,47 @@
 #define FEATURE(bit) (1ULL << (bit))
 
 /*
- * How long the kernel waits for an answer before it gives the device up for ever. A reset is answered
- * when the last command is back, and a command may take NVMe's own time-out of 30 s several times.
+ * How long the kernel waits for an answer before it gives the device up for ever. A reset is
+ * answered when the last command is back, and a command may take NVMe's own time-out of 30 s
+ * several times.
  */
 #define MSG_TIMEOUT_S 300
 
 static int check_params(const struct pst_export_params *p, struct pst_error *err)
 {
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
 	size_t length = strnlen(p->name, sizeof(p->name));
 
 	if (length == 0 || length > PST_EXPORT_NAME_MAX || strspn(p->name, allowed) != length ||
 	    p->name[0] == '.' || strcmp(p->name, "control") == 0)
-		return pst_error_set(err, -EINVAL,
-				     "\"%.64s\" cannot be a name: use letters, digits, '-', '_' and '.' "
-				     "(not \"control\", not '.' first)", p->name);
+		return pst_error_set(
+			err, -EINVAL,
+			"\"%.64s\" cannot be a name: use letters, digits, '-', '_' and '.' "
+			"(not \"control\", not '.' first)",
+			p->name);
 	if (p->queues == 0 || p->queues > PST_QUEUES_MAX)
 		return pst_error_set(err, -EINVAL, "%s cannot have %u queues: 1 to %d can be had",
 				     p->name, p->queues, PST_QUEUES_MAX);
 	if (p->queue_size < 2 || p->queue_size > PST_QUEUE_SIZE_MAX ||
 	    !pst_is_power_of_two(p->queue_size))
-		return pst_error_set(err, -EINVAL,
-				     "%s cannot have queues of %u entries: a power of two from 2 to %d "
-				     "can be had", p->name, p->queue_size, PST_QUEUE_SIZE_MAX);
+		return pst_error_set(
+			err, -EINVAL,
+			"%s cannot have queues of %u entries: a power of two from 2 to %d "
+			"can be had",
+			p->name, p->queue_size, PST_QUEUE_SIZE_MAX);
 	if (p->bounce < 1U << 20 || p->bounce > 1U << 30 || !pst_is_aligned(p->bounce, 4096))
 		return pst_error_set(err, -EINVAL,
-				     "%s cannot have a bounce region of %" PRIu64 " bytes: 1 MiB to "
-				     "1 GiB in multiples of 4096 can be had", p->name, p->bounce);
+				     "%s cannot have a bounce region of %" PRIu64
+				     " bytes: 1 MiB to "
+				     "1 GiB in multiples of 4096 can be had",
+				     p->name, p->bounce);
 	if (p->umem == PST_OFF && p->fixed == PST_ON)
-		return pst_error_set(err, -EINVAL,
-				     "%s cannot have fixed buffers without umem: the kernel's bounce "
-				     "pages cannot be registered", p->name);
+		return pst_error_set(
+			err, -EINVAL,
+			"%s cannot have fixed buffers without umem: the kernel's bounce "
+			"pages cannot be registered",
+			p->name);
 	return 0;
 }
 
@@ -105,9 +115,11 @@ static int make_memory(struct pst_export *exp, struct pst_error *err)
 	}
 	ret = pst_pool_region(exp->pool, 0, exp->bounce, &exp->region);
 	if (ret)
-		return pst_error_set(err, ret,
-				     "%s: its pool of %zu bytes is smaller than the bounce region of "
-				     "%" PRIu64, p->name, pst_pool_size(exp->pool), exp->bounce);
+		return pst_error_set(
+			err, ret,
+			"%s: its pool of %zu bytes is smaller than the bounce region of "
+			"%" PRIu64,
+			p->name, pst_pool_size(exp->pool), exp->bounce);
 	exp->fixed = p->fixed != PST_OFF;
 	return 0;
 }
@@ -144,7 +156,7 @@ static int open_queues(struct pst_export *exp, struct pst_error *err)
 	int ret;
 
 	for (i = 0; i < exp->nr_queues; i++) {
-		struct queue_call call = { .q = &exp->queues[i], .err = err };
+		struct queue_call call = {.q = &exp->queues[i], .err = err};
 
 		ret = pst_worker_call(exp->queues[i].worker, open_queue, &call);
 		if (ret < 0) {
@@ -162,7 +174,8 @@ static int open_queues_or_fall_back(struct pst_export *exp, struct pst_error *er
 	int ret = open_queues(exp, &why);
 
 	if (ret && exp->fixed && exp->params.fixed == PST_AUTO) {
-		pst_log(PST_LOG_WARNING, exp->params.name, "fixed buffers are not used: %s", why.text);
+		pst_log(PST_LOG_WARNING, exp->params.name, "fixed buffers are not used: %s",
+			why.text);
 		exp->fixed = false;
 		ret = open_queues(exp, &why);
 	}
@@ -196,7 +209,7 @@ static int make_queues(struct pst_export *exp, struct pst_error *err)
 static void watch(void *arg)
 {
 	struct pst_export *exp = arg;
-	struct epoll_event event = { .events = EPOLLIN, .data.ptr = exp };
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = exp};
 
 	exp->watched = epoll_ctl(exp->server->epoll_fd, EPOLL_CTL_ADD, exp->dev.fd, &event) == 0;
 }
@@ -258,7 +271,7 @@ static int check_name(struct pst_server *server, const char *name, struct pst_er
 	int ret = 0;
 
 	(void)pthread_mutex_lock(&server->lock);
-	pst_list_for_each(pos, &server->exports) {
+	pst_list_for_each (pos, &server->exports) {
 		if (strcmp(pst_container_of(pos, struct pst_export, link)->params.name, name) == 0)
 			ret = pst_error_set(err, -EEXIST,
 					    "%s is served here already: choose another name", name);
@@ -345,7 +358,7 @@ void pst_export_status(struct pst_export *exp, struct pst_export_status *status)
 /* A driver that is just being reset gets its answer first. */
 static void await_reset(struct pst_export *exp)
 {
-	const struct timespec pause = { .tv_nsec = 1000000 };
+	const struct timespec pause = {.tv_nsec = 1000000};
 	bool stopping;
 
 	do {
@@ -362,7 +375,8 @@ static void nothing(void *arg)
 	(void)arg;
 }
 
-/* Detaches the device unless that must not be; returns 0, -EBUSY when it stays, or another errno. */
+/* Detaches the device unless that must not be; returns 0, -EBUSY when it stays, or another errno.
+ */
 static int detach(struct pst_export *exp, enum pst_export_end how, struct pst_error *err)
 {
 	char device[64];
@@ -373,9 +387,11 @@ static int detach(struct pst_export *exp, enum pst_export_end how, struct pst_er
 	if (how == PST_EXPORT_END_IF_UNUSED &&
 	    pst_hostdev_find(exp->params.name, device, sizeof(device)) == 0 &&
 	    pst_hostdev_users(device, users, sizeof(users)))
-		return pst_error_set(err, -EBUSY,
-				     "%s stays attached, since %s is in use: %s; its I/O waits for the "
-				     "next start", exp->params.name, device, users);
+		return pst_error_set(
+			err, -EBUSY,
+			"%s stays attached, since %s is in use: %s; its I/O waits for the "
+			"next start",
+			exp->params.name, device, users);
 	return pst_vdpa_del(exp->params.name, err);
 }
 

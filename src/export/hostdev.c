@@ -207,7 +207,8 @@ static void find_processes(struct users *u)
 	char comm[32];
 
 	while (dir && (entry = readdir(dir))) {
-		if (!isdigit((unsigned char)entry->d_name[0]) || !process_has_open(u, entry->d_name))
+		if (!isdigit((unsigned char)entry->d_name[0]) ||
+		    !process_has_open(u, entry->d_name))
 			continue;
 		(void)snprintf(path, sizeof(path), "/proc/%.16s/comm", entry->d_name);
 		if (pst_read_line(path, comm, sizeof(comm)) < 0)
@@ -227,7 +228,7 @@ static void find_claim(struct users *u, const char *device)
 
 static bool find_users(const char *device, char *text, size_t size, bool *lasting)
 {
-	struct users u = { .text = text, .size = size };
+	struct users u = {.text = text, .size = size};
 
 	text[0] = '\0';
 	if (!find_devices(&u, device))
@@ -242,11 +243,12 @@ static bool find_users(const char *device, char *text, size_t size, bool *lastin
 
 bool pst_hostdev_users(const char *device, char *users, size_t size)
 {
-	const struct timespec pause = { .tv_nsec = 20000000 };
+	const struct timespec pause = {.tv_nsec = 20000000};
 	bool lasting = false;
 	int tries;
 
-	/* A device manager looks at a disk whenever it changes: that one soon goes away by itself. */
+	/* A device manager looks at a disk whenever it changes: that one soon goes away by itself.
+	 */
 	for (tries = 0; tries < 15; tries++) {
 		if (!find_users(device, users, size, &lasting))
 			return false;

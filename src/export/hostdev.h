@@ -13,8 +13,8 @@ bool pst_hostdev_attached(const char *name);
 int pst_hostdev_find(const char *name, char *device, size_t size);
 
 /*
- * Who uses /dev/vda or a partition of it: mounts, swap, holders (dm, md), open descriptors. Writes a
- * list for a sentence; returns whether there is anybody.
+ * Who uses /dev/vda or a partition of it: mounts, swap, holders (dm, md), open descriptors. Writes
+ * a list for a sentence; returns whether there is anybody.
  */
 bool pst_hostdev_users(const char *device, char *users, size_t size);
 

@@ -36,7 +36,7 @@ void pst_quiesce(struct pst_export *exp, enum pst_queue_state then)
 	for (i = 0; i < exp->nr_queues; i++) {
 		rests[i] = (struct rest){
 			.msg.run = begin_rest,
-			.drain = { .then = then, .done = at_rest },
+			.drain = {.then = then, .done = at_rest},
 			.q = &exp->queues[i],
 			.done = &done,
 		};
@@ -70,9 +70,11 @@ static int cycle(struct pst_export *exp, struct pst_error *err)
 	int ret;
 
 	if (exp->session != PST_SESSION_RUNNING || exp->umem != PST_UMEM_REGISTERED)
-		return pst_error_set(err, -ENOENT,
-				     "%s has no user memory registered: it is not in use yet, or runs "
-				     "with umem=off", exp->params.name);
+		return pst_error_set(
+			err, -ENOENT,
+			"%s has no user memory registered: it is not in use yet, or runs "
+			"with umem=off",
+			exp->params.name);
 	ret = pst_vduse_umem_deregister(&exp->dev, addr, exp->bounce);
 	if (ret)
 		return pst_error_set(err, ret, "%s: user memory cannot be deregistered: %s",

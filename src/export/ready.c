@@ -68,9 +68,11 @@ bool pst_ready_check(struct pst_export *exp)
 		    pst_hostdev_find(exp->params.name, device, sizeof(device)) != 0) {
 			if (pst_now_ns() - exp->attached_ns < APPEAR_NS)
 				return true;
-			(void)pst_error_set(&why, -ENODEV,
-					    "%s is attached, but no block device appeared in the host: "
-					    "see the kernel's log (dmesg)", exp->params.name);
+			(void)pst_error_set(
+				&why, -ENODEV,
+				"%s is attached, but no block device appeared in the host: "
+				"see the kernel's log (dmesg)",
+				exp->params.name);
 			pst_export_fail(exp, &why);
 			return false;
 		}

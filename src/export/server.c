@@ -31,7 +31,7 @@ static void run_call(struct pst_msg *msg)
 
 void pst_server_call(struct pst_server *server, void (*fn)(void *arg), void *arg)
 {
-	struct server_call call = { .msg.run = run_call, .fn = fn, .arg = arg };
+	struct server_call call = {.msg.run = run_call, .fn = fn, .arg = arg};
 
 	(void)sem_init(&call.done, 0, 0);
 	pst_server_post(server, &call.msg);
@@ -47,7 +47,7 @@ static bool check_ready(struct pst_server *server)
 	bool again = false;
 
 	(void)pthread_mutex_lock(&server->lock);
-	pst_list_for_each(pos, &server->exports) {
+	pst_list_for_each (pos, &server->exports) {
 		struct pst_export *exp = pst_container_of(pos, struct pst_export, link);
 
 		if (exp->watched)
@@ -80,15 +80,15 @@ static void *control_main(void *arg)
 
 static int start_control(struct pst_server *server, struct pst_error *err)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.ptr = NULL };
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
 	int ret = pst_mailbox_init(&server->mailbox);
 
 	if (ret)
 		return pst_error_set(err, ret, "the control thread cannot be started: %s",
 				     pst_errname(ret));
 	server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (server->epoll_fd < 0 || epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD,
-					      server->mailbox.event_fd, &event) != 0)
+	if (server->epoll_fd < 0 ||
+	    epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, server->mailbox.event_fd, &event) != 0)
 		ret = -errno;
 	if (ret == 0)
 		ret = -pthread_create(&server->control, NULL, control_main, server);

@@ -2,9 +2,9 @@
 /*
  * Between the files of this folder. Threads: C is the control thread, W a worker, A any other.
  *
- * Life of an export: created (A) - session starts at DRIVER_OK (C tells every W) - memory settled at
- * the first request (W) - session ends at reset (C tells every W, answers when all are drained) -
- * removed (A).
+ * Life of an export: created (A) - session starts at DRIVER_OK (C tells every W) - memory settled
+ * at the first request (W) - session ends at reset (C tells every W, answers when all are drained)
+ * - removed (A).
  */
 #ifndef PST_SERVER_H
 #define PST_SERVER_H
@@ -34,7 +34,7 @@ struct pst_server {
 };
 
 enum pst_queue_state {
-	PST_QUEUE_IDLE,	    /* no session */
+	PST_QUEUE_IDLE, /* no session */
 	PST_QUEUE_RUNNING,
 	PST_QUEUE_DRAINING, /* takes nothing new; goes to `then` when nothing is in flight */
 	PST_QUEUE_PAUSED,   /* keeps the ring, takes nothing */
@@ -152,7 +152,8 @@ void pst_session_release(struct pst_export *exp);
 
 /* ready.c: C, fail from any thread */
 void pst_ready_init(struct pst_export *exp);
-/* Says that the export is ready once it is; returns whether there is still something to wait for. */
+/* Says that the export is ready once it is; returns whether there is still something to wait for.
+ */
 bool pst_ready_check(struct pst_export *exp);
 /* The export cannot go on. The first call counts. */
 void pst_export_fail(struct pst_export *exp, const struct pst_error *why);
@@ -168,9 +169,9 @@ void pst_equeue_resume(struct pst_equeue *q);
 
 /* umem.c: any thread */
 /*
- * Makes the bounce region's memory usable for this session: the pool's if it may be and can be, else
- * the kernel's pages, mapped. Nothing of this session is in flight. Returns 0, or -EAGAIN when the
- * kernel has no bounce region yet.
+ * Makes the bounce region's memory usable for this session: the pool's if it may be and can be,
+ * else the kernel's pages, mapped. Nothing of this session is in flight. Returns 0, or -EAGAIN when
+ * the kernel has no bounce region yet.
  */
 int pst_umem_settle(struct pst_export *exp);
 /* After a session: the next one settles anew. */

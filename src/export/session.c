@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The driver's messages, and the sessions they start and end: from DRIVER_OK to reset. On the control
- * thread. A reset is answered only when every queue has finished what it had in flight, since the
- * driver uses the memory for something else afterwards.
+ * The driver's messages, and the sessions they start and end: from DRIVER_OK to reset. On the
+ * control thread. A reset is answered only when every queue has finished what it had in flight,
+ * since the driver uses the memory for something else afterwards.
  */
 #include <errno.h>
 #include <linux/virtio_config.h>
@@ -16,12 +16,14 @@
 
 static void reply(struct pst_export *exp, uint32_t id, uint32_t result)
 {
-	struct vduse_dev_response response = { .request_id = id, .result = result };
+	struct vduse_dev_response response = {.request_id = id, .result = result};
 	int ret = pst_vduse_reply(&exp->dev, &response);
 
 	if (ret)
-		pst_log(PST_LOG_ERROR, exp->params.name, "the kernel's request %u cannot be answered: "
-			"%s", id, pst_errname(ret));
+		pst_log(PST_LOG_ERROR, exp->params.name,
+			"the kernel's request %u cannot be answered: "
+			"%s",
+			id, pst_errname(ret));
 }
 
 static void start_queue(struct pst_msg *msg)
@@ -133,7 +135,7 @@ static void ring_sizes(bool packed, uint32_t num, uint64_t sizes[3])
 
 static int map_ring(struct pst_equeue *q, const struct vduse_vq_info *info, bool packed)
 {
-	const uint64_t addrs[3] = { info->desc_addr, info->driver_addr, info->device_addr };
+	const uint64_t addrs[3] = {info->desc_addr, info->driver_addr, info->device_addr};
 	uint64_t sizes[3];
 	size_t i;
 	int ret;
@@ -257,7 +259,7 @@ static void set_status(struct pst_export *exp, uint32_t id, uint8_t status)
 /* Only asked for by drivers that move a device elsewhere; the index is a snapshot. */
 static void get_vq_state(struct pst_export *exp, const struct vduse_dev_request *request)
 {
-	struct vduse_dev_response response = { .request_id = request->request_id };
+	struct vduse_dev_response response = {.request_id = request->request_id};
 	uint32_t index = request->vq_state.index;
 
 	if (index >= exp->nr_queues) {
@@ -281,12 +283,15 @@ static void handle(struct pst_export *exp, const struct vduse_dev_request *reque
 		get_vq_state(exp, request);
 		break;
 	case VDUSE_UPDATE_IOTLB:
-		/* The virtio_vdpa driver's mappings stay for a session: nothing is cached beyond. */
+		/* The virtio_vdpa driver's mappings stay for a session: nothing is cached beyond.
+		 */
 		reply(exp, request->request_id, VDUSE_REQ_RESULT_OK);
 		break;
 	default:
-		pst_log(PST_LOG_WARNING, exp->params.name, "the kernel's request of type %u is not "
-			"known and is refused", request->type);
+		pst_log(PST_LOG_WARNING, exp->params.name,
+			"the kernel's request of type %u is not "
+			"known and is refused",
+			request->type);
 		reply(exp, request->request_id, VDUSE_REQ_RESULT_FAILED);
 		break;
 	}
@@ -305,8 +310,8 @@ void pst_session_message(struct pst_export *exp)
 
 		(void)pst_error_set(&why, ret,
 				    "%s: the kernel's requests cannot be read: %s; the device is "
-				    "broken and must be removed (vdpa dev del %s)", exp->params.name,
-				    pst_errname(ret), exp->params.name);
+				    "broken and must be removed (vdpa dev del %s)",
+				    exp->params.name, pst_errname(ret), exp->params.name);
 		pst_export_fail(exp, &why);
 	}
 }

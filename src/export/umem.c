@@ -44,10 +44,12 @@ static void say_refused(struct pst_export *exp, int code)
 		return;
 	exp->umem_refused = true;
 	(void)pst_error_set(&why, code,
-			    "%s: its %" PRIu64 " bytes of memory cannot be registered as umem: %s%s",
+			    "%s: its %" PRIu64
+			    " bytes of memory cannot be registered as umem: %s%s",
 			    exp->params.name, exp->bounce, pst_errname(code),
-			    code == -ENOMEM ? "; raise RLIMIT_MEMLOCK (ulimit -l unlimited)" :
-			    code == -ENOTTY ? "; Linux 6.0 or newer is needed" : "");
+			    code == -ENOMEM   ? "; raise RLIMIT_MEMLOCK (ulimit -l unlimited)"
+			    : code == -ENOTTY ? "; Linux 6.0 or newer is needed"
+					      : "");
 	if (exp->params.umem == PST_ON || exp->params.fixed == PST_ON)
 		pst_export_fail(exp, &why);
 	else

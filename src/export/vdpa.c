@@ -71,17 +71,23 @@ static int explain(int code, const char *what, const char *name, struct pst_erro
 {
 	switch (code) {
 	case -ENOPROTOOPT:
-		return pst_error_set(err, -ENODEV,
-				     "device %s cannot be %s: this kernel has no vdpa netlink family; "
-				     "load it with: modprobe vdpa", name, what);
+		return pst_error_set(
+			err, -ENODEV,
+			"device %s cannot be %s: this kernel has no vdpa netlink family; "
+			"load it with: modprobe vdpa",
+			name, what);
 	case -EPERM:
-		return pst_error_set(err, code,
-				     "device %s cannot be %s: CAP_NET_ADMIN in the host's network "
-				     "namespace is needed; run as root, or give attach=no and let root "
-				     "do it (vdpa dev add name %s mgmtdev vduse)", name, what, name);
+		return pst_error_set(
+			err, code,
+			"device %s cannot be %s: CAP_NET_ADMIN in the host's network "
+			"namespace is needed; run as root, or give attach=no and let root "
+			"do it (vdpa dev add name %s mgmtdev vduse)",
+			name, what, name);
 	case -EEXIST:
-		return pst_error_set(err, code, "device %s cannot be %s: a vdpa device of that name "
-				     "exists; choose another name", name, what);
+		return pst_error_set(err, code,
+				     "device %s cannot be %s: a vdpa device of that name "
+				     "exists; choose another name",
+				     name, what);
 	default:
 		return pst_error_set(err, code, "device %s cannot be %s: %s (vdpa dev show)", name,
 				     what, pst_errname(code));
@@ -105,12 +111,14 @@ int pst_vdpa_del(const char *name, struct pst_error *err)
 int pst_vdpa_check(struct pst_error *err)
 {
 	if (access("/sys/bus/vdpa/drivers/virtio_vdpa", F_OK) != 0)
-		return pst_error_set(err, -ENODEV,
-				     "the host cannot use the device: driver virtio_vdpa is missing; "
-				     "load it with: modprobe virtio_vdpa");
+		return pst_error_set(
+			err, -ENODEV,
+			"the host cannot use the device: driver virtio_vdpa is missing; "
+			"load it with: modprobe virtio_vdpa");
 	if (access("/sys/bus/virtio/drivers/virtio_blk", F_OK) != 0)
-		return pst_error_set(err, -ENODEV,
-				     "the host cannot use the device: driver virtio_blk is missing; "
-				     "load it with: modprobe virtio_blk");
+		return pst_error_set(
+			err, -ENODEV,
+			"the host cannot use the device: driver virtio_blk is missing; "
+			"load it with: modprobe virtio_blk");
 	return 0;
 }

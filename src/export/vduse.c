@@ -25,12 +25,13 @@ static int open_control(struct pst_error *err)
 
 		if (code == -ENOENT || code == -ENODEV || code == -ENXIO)
 			return pst_error_set(err, -ENODEV,
-					     CONTROL " does not exist: load the module with: modprobe "
+					     CONTROL
+					     " does not exist: load the module with: modprobe "
 					     "vduse (kernels before 5.15 and some configurations, "
 					     "Debian's 6.1 among them, have none)");
-		return pst_error_set(err, code,
-				     CONTROL " cannot be opened: %s%s", pst_errname(code),
-				     code == -EACCES ? "; run as root or give this user access" : "");
+		return pst_error_set(
+			err, code, CONTROL " cannot be opened: %s%s", pst_errname(code),
+			code == -EACCES ? "; run as root or give this user access" : "");
 	}
 	if (ioctl(fd, VDUSE_SET_API_VERSION, &version) != 0) {
 		int code = -errno;
@@ -60,10 +61,12 @@ static int create(const struct pst_vduse *dev, const struct pst_vduse_params *pa
 	if (ioctl(dev->control_fd, VDUSE_CREATE_DEV, config) == 0)
 		return 0;
 	if (errno == EEXIST)
-		return pst_error_set(err, -EEXIST,
-				     "a device named %s exists already (/dev/vduse/%s): choose another "
-				     "name, end the daemon that serves it, or remove what a dead one left "
-				     "(vdpa dev del %s)", dev->name, dev->name, dev->name);
+		return pst_error_set(
+			err, -EEXIST,
+			"a device named %s exists already (/dev/vduse/%s): choose another "
+			"name, end the daemon that serves it, or remove what a dead one left "
+			"(vdpa dev del %s)",
+			dev->name, dev->name, dev->name);
 	return pst_error_set(err, -errno, "device %s cannot be created: %s", dev->name,
 			     pst_errname(errno));
 }
@@ -87,22 +90,23 @@ static int set_attributes(const struct pst_vduse *dev, const struct pst_vduse_pa
 	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)params->bounce);
 	ret = pst_write_file(path, text);
 	if (ret && ret != -ENOENT)
-		return pst_error_set(err, ret, "the bounce region of %s cannot be set to %s bytes: %s",
+		return pst_error_set(err, ret,
+				     "the bounce region of %s cannot be set to %s bytes: %s",
 				     dev->name, text, pst_errname(ret));
 	if (pst_read_u64(path, bounce) != 0)
 		*bounce = 64U << 20; /* what kernels without the file use */
 	if (*bounce != params->bounce)
 		pst_log(PST_LOG_WARNING, dev->name,
 			"the bounce region has %llu bytes, not %llu as asked: this kernel cannot "
-			"change it", (unsigned long long)*bounce,
-			(unsigned long long)params->bounce);
+			"change it",
+			(unsigned long long)*bounce, (unsigned long long)params->bounce);
 	return 0;
 }
 
 static int setup_queues(const struct pst_vduse *dev, const struct pst_vduse_params *params,
 			struct pst_error *err)
 {
-	struct vduse_vq_config vq = { .max_size = params->queue_size };
+	struct vduse_vq_config vq = {.max_size = params->queue_size};
 
 	for (vq.index = 0; vq.index < params->queues; vq.index++) {
 		if (ioctl(dev->fd, VDUSE_VQ_SETUP, &vq) != 0)
@@ -112,8 +116,8 @@ static int setup_queues(const struct pst_vduse *dev, const struct pst_vduse_para
 	return 0;
 }
 
-int pst_vduse_create(struct pst_vduse *dev, const struct pst_vduse_params *params,
-		     uint64_t *bounce, struct pst_error *err)
+int pst_vduse_create(struct pst_vduse *dev, const struct pst_vduse_params *params, uint64_t *bounce,
+		     struct pst_error *err)
 {
 	char path[PATH_MAX];
 	int ret;
@@ -155,7 +159,7 @@ void pst_vduse_close(struct pst_vduse *dev)
 
 int pst_vduse_destroy(struct pst_vduse *dev, struct pst_error *err)
 {
-	const struct timespec pause = { .tv_nsec = 10000000 };
+	const struct timespec pause = {.tv_nsec = 10000000};
 	int tries;
 	int ret = 0;
 
@@ -173,7 +177,8 @@ int pst_vduse_destroy(struct pst_vduse *dev, struct pst_error *err)
 	if (ret)
 		return pst_error_set(err, ret,
 				     "device %s cannot be destroyed: %s; see whether it is still "
-				     "attached: vdpa dev show", dev->name, pst_errname(ret));
+				     "attached: vdpa dev show",
+				     dev->name, pst_errname(ret));
 	return 0;
 }
 
@@ -191,7 +196,7 @@ int pst_vduse_vq_info(const struct pst_vduse *dev, uint32_t index, struct vduse_
 
 int pst_vduse_vq_kick_fd(const struct pst_vduse *dev, uint32_t index, int fd)
 {
-	struct vduse_vq_eventfd kick = { .index = index, .fd = fd };
+	struct vduse_vq_eventfd kick = {.index = index, .fd = fd};
 
 	return ioctl(dev->fd, VDUSE_VQ_SETUP_KICKFD, &kick) == 0 ? 0 : -errno;
 }
@@ -203,14 +208,14 @@ int pst_vduse_vq_interrupt(const struct pst_vduse *dev, uint32_t index)
 
 int pst_vduse_umem_register(const struct pst_vduse *dev, void *addr, uint64_t size)
 {
-	struct vduse_iova_umem umem = { .uaddr = (uintptr_t)addr, .iova = 0, .size = size };
+	struct vduse_iova_umem umem = {.uaddr = (uintptr_t)addr, .iova = 0, .size = size};
 
 	return ioctl(dev->fd, VDUSE_IOTLB_REG_UMEM, &umem) == 0 ? 0 : -errno;
 }
 
 int pst_vduse_umem_deregister(const struct pst_vduse *dev, void *addr, uint64_t size)
 {
-	struct vduse_iova_umem umem = { .uaddr = (uintptr_t)addr, .iova = 0, .size = size };
+	struct vduse_iova_umem umem = {.uaddr = (uintptr_t)addr, .iova = 0, .size = size};
 
 	return ioctl(dev->fd, VDUSE_IOTLB_DEREG_UMEM, &umem) == 0 ? 0 : -errno;
 }
@@ -218,7 +223,7 @@ int pst_vduse_umem_deregister(const struct pst_vduse *dev, void *addr, uint64_t 
 int pst_vduse_map(const struct pst_vduse *dev, uint64_t iova, uint64_t length,
 		  struct pst_vduse_map *map)
 {
-	struct vduse_iotlb_entry entry = { .start = iova, .last = iova + length - 1 };
+	struct vduse_iotlb_entry entry = {.start = iova, .last = iova + length - 1};
 	int prot = 0;
 	void *base;
 	int fd;
@@ -229,7 +234,8 @@ int pst_vduse_map(const struct pst_vduse *dev, uint64_t iova, uint64_t length,
 	fd = ioctl(dev->fd, VDUSE_IOTLB_GET_FD, &entry);
 	if (fd < 0)
 		return -errno;
-	/* The kernel answers with the first range that overlaps: it must cover all that was asked. */
+	/* The kernel answers with the first range that overlaps: it must cover all that was asked.
+	 */
 	if (entry.start > iova || entry.last < iova + length - 1 ||
 	    entry.last - entry.start >= SIZE_MAX) {
 		close(fd);

@@ -23,7 +23,7 @@ struct pst_vduse_params {
 	uint64_t features;
 	uint32_t queues;
 	uint16_t queue_size;
-	uint64_t bounce;	/* bytes; set where the kernel has the file */
+	uint64_t bounce; /* bytes; set where the kernel has the file */
 	uint32_t msg_timeout_s;
 	const void *config;
 	uint32_t config_size;
@@ -33,8 +33,8 @@ struct pst_vduse_params {
  * Creates and opens a device. Returns 0; -ENODEV no vduse; -EEXIST the name is taken; -EACCES;
  * nothing is left behind on failure. *bounce receives the size the kernel really uses.
  */
-int pst_vduse_create(struct pst_vduse *dev, const struct pst_vduse_params *params,
-		     uint64_t *bounce, struct pst_error *err);
+int pst_vduse_create(struct pst_vduse *dev, const struct pst_vduse_params *params, uint64_t *bounce,
+		     struct pst_error *err);
 
 /* Closes the device and leaves it where it is. */
 void pst_vduse_close(struct pst_vduse *dev);

@@ -101,13 +101,13 @@ static unsigned int turn(struct pst_worker *worker)
 	struct pst_list *tmp;
 	unsigned int work = pst_ring_reap(worker->ring, 0);
 
-	pst_list_for_each_safe(pos, tmp, &worker->sources) {
+	pst_list_for_each_safe (pos, tmp, &worker->sources) {
 		struct pst_source *src = pst_container_of(pos, struct pst_source, link);
 
 		work += src->poll(src);
 	}
 	(void)pst_ring_submit(worker->ring);
-	pst_list_for_each_safe(pos, tmp, &worker->sources) {
+	pst_list_for_each_safe (pos, tmp, &worker->sources) {
 		struct pst_source *src = pst_container_of(pos, struct pst_source, link);
 
 		src->flush(src);
@@ -121,10 +121,10 @@ static uint64_t poll_time(const struct pst_worker *worker)
 	const struct pst_list *pos;
 	uint64_t longest = 0;
 
-	pst_list_for_each(pos, &worker->sources) {
+	pst_list_for_each (pos, &worker->sources) {
 		const struct pst_source *src = pst_container_of(pos, struct pst_source, link);
-		uint64_t ns = src->busy_poll_us < 0 ? worker->poll_ns :
-						      (uint64_t)src->busy_poll_us * 1000;
+		uint64_t ns = src->busy_poll_us < 0 ? worker->poll_ns
+						    : (uint64_t)src->busy_poll_us * 1000;
 
 		longest = ns > longest ? ns : longest;
 	}
@@ -138,8 +138,8 @@ static uint64_t poll_time(const struct pst_worker *worker)
 static void adapt(struct pst_worker *worker, uint64_t slept_ns)
 {
 	if (slept_ns < POLL_MAX_NS)
-		worker->poll_ns = worker->poll_ns ? pst_min_u64(worker->poll_ns * 2, POLL_MAX_NS) :
-						    POLL_MIN_NS;
+		worker->poll_ns = worker->poll_ns ? pst_min_u64(worker->poll_ns * 2, POLL_MAX_NS)
+						  : POLL_MIN_NS;
 	else
 		worker->poll_ns = worker->poll_ns > POLL_MIN_NS ? worker->poll_ns / 2 : 0;
 }
@@ -150,7 +150,7 @@ static void go_to_sleep(struct pst_worker *worker)
 	uint64_t before;
 	bool ready = false;
 
-	pst_list_for_each(pos, &worker->sources) {
+	pst_list_for_each (pos, &worker->sources) {
 		struct pst_source *src = pst_container_of(pos, struct pst_source, link);
 
 		ready |= src->sleep(src);
@@ -216,9 +216,11 @@ static void *thread_main(void *arg)
 		CPU_SET((size_t)worker->cpu, &set);
 		ret = pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 		if (ret)
-			ret = pst_error_set(startup->err, -ret,
-					    "worker %u cannot run on CPU %d: %s; name a CPU that is "
-					    "online", worker->index, worker->cpu, pst_errname(ret));
+			ret = pst_error_set(
+				startup->err, -ret,
+				"worker %u cannot run on CPU %d: %s; name a CPU that is "
+				"online",
+				worker->index, worker->cpu, pst_errname(ret));
 	}
 	if (ret == 0)
 		ret = pst_ring_create(&params, &worker->ring, startup->err);
@@ -242,7 +244,7 @@ static void name_thread(struct pst_worker *worker)
 
 int pst_worker_start(struct pst_worker *worker, unsigned int index, int cpu, struct pst_error *err)
 {
-	struct startup startup = { .worker = worker, .err = err };
+	struct startup startup = {.worker = worker, .err = err};
 	int ret;
 
 	memset(worker, 0, sizeof(*worker));
@@ -292,7 +294,7 @@ static void run_call(struct pst_msg *msg)
 
 int pst_worker_call(struct pst_worker *worker, int (*fn)(void *arg), void *arg)
 {
-	struct call call = { .msg.run = run_call, .fn = fn, .arg = arg };
+	struct call call = {.msg.run = run_call, .fn = fn, .arg = arg};
 
 	(void)sem_init(&call.done, 0, 0);
 	pst_mailbox_post(&worker->mailbox, &call.msg);

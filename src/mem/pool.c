@@ -29,7 +29,7 @@ struct pst_pool {
 /* Prefers one node for pages not yet faulted in; a machine without NUMA says no, which is fine. */
 static void prefer_node(void *addr, size_t size, int node)
 {
-	unsigned long mask[16] = { 0 };
+	unsigned long mask[16] = {0};
 
 	if (node < 0 || (size_t)node >= sizeof(mask) * 8)
 		return;
@@ -93,8 +93,10 @@ static int no_hugepages(size_t size, int cause, struct pst_error *err)
 	if (pst_read_u64(HUGE_DIR "nr_hugepages", &nr) != 0 ||
 	    pst_read_u64(HUGE_DIR "free_hugepages", &nr_free) != 0)
 		return pst_error_set(err, cause,
-				     "a pool of %" PRIu64 " hugepages cannot be made: this kernel has "
-				     "no 2 MiB hugepages (%s)", want, pst_errname(cause));
+				     "a pool of %" PRIu64
+				     " hugepages cannot be made: this kernel has "
+				     "no 2 MiB hugepages (%s)",
+				     want, pst_errname(cause));
 	return pst_error_set(err, -ENOMEM,
 			     "a pool of %zu bytes needs %" PRIu64 " hugepages of 2 MiB and %" PRIu64
 			     " are free (%s): reserve more with: echo %" PRIu64
@@ -127,9 +129,11 @@ int pst_pool_create(size_t size, enum pst_pool_pages pages, int numa_node, struc
 
 	ret = map_pool(size, false, numa_node, pool);
 	if (ret)
-		return pst_error_set(err, ret,
-				     "a pool of %zu bytes cannot be allocated: %s; ask for less or free "
-				     "memory", size, pst_errname(ret));
+		return pst_error_set(
+			err, ret,
+			"a pool of %zu bytes cannot be allocated: %s; ask for less or free "
+			"memory",
+			size, pst_errname(ret));
 	return 0;
 }
 
@@ -140,9 +144,11 @@ int pst_pool_adopt(void *addr, size_t size, size_t page_size, struct pst_pool **
 
 	if (!addr || size == 0 || page_size < NORMAL_PAGE || !pst_is_power_of_two(page_size) ||
 	    !pst_is_aligned((uintptr_t)addr, page_size) || !pst_is_aligned(size, page_size))
-		return pst_error_set(err, -EINVAL,
-				     "memory at %p of %zu bytes cannot be a pool: address and size must "
-				     "be multiples of its page size %zu", addr, size, page_size);
+		return pst_error_set(
+			err, -EINVAL,
+			"memory at %p of %zu bytes cannot be a pool: address and size must "
+			"be multiples of its page size %zu",
+			addr, size, page_size);
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return pst_error_set(err, -ENOMEM, "out of memory for a pool");

@@ -39,7 +39,8 @@ static uint32_t max_transfer(const struct pst_nvme_ns *ns, uint8_t mdts,
 	/* NLB has 16 bits, and a length must fit the kernel's 32. */
 	uint64_t max = pst_min_u64((uint64_t)65536 << ns->lba_shift, 1U << 30);
 
-	/* MDTS counts in units of the smallest page (CAP.MPSMIN), which is 4096 wherever Linux runs. */
+	/* MDTS counts in units of the smallest page (CAP.MPSMIN), which is 4096 wherever Linux
+	 * runs. */
 	if (mdts && mdts < 20)
 		max = pst_min_u64(max, (uint64_t)PAGE << mdts);
 	if (sysfs->max_hw_sectors_kb)

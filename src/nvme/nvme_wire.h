@@ -96,7 +96,7 @@ static_assert(offsetof(struct pst_nvme_id_ns, npwg) == 64, "Identify Namespace: 
 static_assert(offsetof(struct pst_nvme_id_ns, lbaf) == 128, "Identify Namespace: LBAF");
 static_assert(sizeof(struct pst_nvme_id_ns) == PST_NVME_IDENTIFY_SIZE, "Identify Namespace");
 
-#define PST_NVME_NSFEAT_NSABP (1U << 1) /* NAWUN, NAWUPF hold for this namespace */
+#define PST_NVME_NSFEAT_NSABP (1U << 1)	  /* NAWUN, NAWUPF hold for this namespace */
 #define PST_NVME_NSFEAT_OPTPERF (1U << 4) /* NPWG and NOWS are given */
 #define PST_NVME_FLBAS_EXTENDED (1U << 4)
 #define PST_NVME_DPS_TYPE 0x07U

@@ -33,30 +33,39 @@ static int refuse_block(const char *path, const char *name, struct pst_error *er
 	(void)snprintf(partition, sizeof(partition), "/sys/class/block/%s/partition", name);
 	part = access(partition, F_OK) == 0;
 	if (!generic_of_block(name, generic, sizeof(generic)))
-		return pst_error_set(err, -ENODEV,
-				     "%s is a block device that is not NVMe: name a generic NVMe node "
-				     "such as /dev/ng0n1, or use file:%s", path, path);
+		return pst_error_set(
+			err, -ENODEV,
+			"%s is a block device that is not NVMe: name a generic NVMe node "
+			"such as /dev/ng0n1, or use file:%s",
+			path, path);
 	if (part)
-		return pst_error_set(err, -ENODEV,
-				     "%s is a partition, and passthrough knows none: name the namespace "
-				     "/dev/%s, with offset= and size= for a slice of it", path, generic);
+		return pst_error_set(
+			err, -ENODEV,
+			"%s is a partition, and passthrough knows none: name the namespace "
+			"/dev/%s, with offset= and size= for a slice of it",
+			path, generic);
 	return pst_error_set(err, -ENODEV,
 			     "%s is a block node: passthrough needs the namespace's generic node, "
-			     "/dev/%s", path, generic);
+			     "/dev/%s",
+			     path, generic);
 }
 
 static int open_failed(const char *path, int code, struct pst_error *err)
 {
 	switch (code) {
 	case -ENOENT:
-		return pst_error_set(err, code,
-				     "%s does not exist: name a generic NVMe node such as /dev/ng0n1 "
-				     "(ls /dev/ng*)", path);
+		return pst_error_set(
+			err, code,
+			"%s does not exist: name a generic NVMe node such as /dev/ng0n1 "
+			"(ls /dev/ng*)",
+			path);
 	case -EACCES:
 	case -EPERM:
-		return pst_error_set(err, code,
-				     "%s cannot be opened: no permission; run as root or give this user "
-				     "access to the node", path);
+		return pst_error_set(
+			err, code,
+			"%s cannot be opened: no permission; run as root or give this user "
+			"access to the node",
+			path);
 	default:
 		return pst_error_set(err, code, "%s cannot be opened: %s", path, pst_errname(code));
 	}
@@ -73,16 +82,20 @@ static int check_node(const char *path, struct pst_nvme_ns *ns, struct pst_error
 	if (!S_ISCHR(st.st_mode) && !S_ISBLK(st.st_mode))
 		return pst_error_set(err, -ENODEV,
 				     "%s is not a device node: name a generic NVMe node such as "
-				     "/dev/ng0n1", path);
+				     "/dev/ng0n1",
+				     path);
 	if (pst_nvme_sysfs_name(st.st_mode, st.st_rdev, name, sizeof(name)) != 0)
-		return pst_error_set(err, -ENODEV, "%s belongs to no device that the kernel knows: is "
-				     "the namespace gone?", path);
+		return pst_error_set(err, -ENODEV,
+				     "%s belongs to no device that the kernel knows: is "
+				     "the namespace gone?",
+				     path);
 	if (S_ISBLK(st.st_mode))
 		return refuse_block(path, name, err);
 	if (strncmp(name, "ng", 2) != 0 || !strchr(name, 'n'))
 		return pst_error_set(err, -ENODEV,
 				     "%s is not a namespace%s: name a generic NVMe node such as "
-				     "/dev/ng0n1", path,
+				     "/dev/ng0n1",
+				     path,
 				     strncmp(name, "nvme", 4) == 0 ? " but a controller" : "");
 	(void)snprintf(ns->node, sizeof(ns->node), "%s", name);
 	return 0;
@@ -99,9 +112,9 @@ static int identify(struct pst_nvme_ns *ns, uint32_t nsid, uint8_t cns, void *da
 	if (result.error)
 		return pst_error_set(err, result.error, "%s cannot be identified: %s%s", ns->node,
 				     pst_errname(result.error),
-				     result.error == -EACCES || result.error == -EPERM ?
-					     "; this kernel lets only root (CAP_SYS_ADMIN) do so" :
-					     "");
+				     result.error == -EACCES || result.error == -EPERM
+					     ? "; this kernel lets only root (CAP_SYS_ADMIN) do so"
+					     : "");
 	if (result.status)
 		return pst_error_set(err, -EIO, "%s cannot be identified: the controller says %s",
 				     ns->node, pst_nvme_status_text(result.status));
@@ -110,8 +123,8 @@ static int identify(struct pst_nvme_ns *ns, uint32_t nsid, uint8_t cns, void *da
 
 static int identify_all(struct pst_nvme_ns *ns, struct pst_error *err)
 {
-	_Alignas(4096) struct pst_nvme_id_ctrl ctrl = { 0 };
-	_Alignas(4096) struct pst_nvme_id_ns id = { 0 };
+	_Alignas(4096) struct pst_nvme_id_ctrl ctrl = {0};
+	_Alignas(4096) struct pst_nvme_id_ns id = {0};
 	struct pst_nvme_sysfs sysfs;
 	int nsid = ioctl(ns->fd, NVME_IOCTL_ID);
 	int ret;
@@ -119,7 +132,8 @@ static int identify_all(struct pst_nvme_ns *ns, struct pst_error *err)
 	if (nsid <= 0)
 		return pst_error_set(err, nsid < 0 ? -errno : -ENODEV,
 				     "%s does not tell its namespace identifier: is it an NVMe "
-				     "generic node?", ns->node);
+				     "generic node?",
+				     ns->node);
 	ns->nsid = (uint32_t)nsid;
 	ret = identify(ns, 0, PST_NVME_CNS_CTRL, &ctrl, err);
 	if (ret)

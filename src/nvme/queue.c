@@ -73,7 +73,8 @@ static inline int send_command(struct pst_nvme_queue *queue, struct pst_nvme_op 
 		sqe->uring_cmd_flags = IORING_URING_CMD_FIXED;
 		sqe->buf_index = (uint16_t)region_index;
 	}
-	/* The entry is zeroed whole: the kernel refuses what it does not know in the other bytes. */
+	/* The entry is zeroed whole: the kernel refuses what it does not know in the other bytes.
+	 */
 	memcpy(sqe->cmd, cmd, sizeof(*cmd));
 	op->op.done = command_done;
 	pst_ring_bind(sqe, &op->op);
@@ -85,7 +86,8 @@ int pst_nvme_submit(struct pst_nvme_queue *queue, struct pst_nvme_op *op,
 {
 	int ret = pst_nvme_cmd_check(queue->ns, cmd, cmd->data_len);
 
-	return pst_unlikely(ret) ? ret : send_command(queue, op, cmd, NVME_URING_CMD_IO, region_index);
+	return pst_unlikely(ret) ? ret
+				 : send_command(queue, op, cmd, NVME_URING_CMD_IO, region_index);
 }
 
 int pst_nvme_submit_vec(struct pst_nvme_queue *queue, struct pst_nvme_op *op,

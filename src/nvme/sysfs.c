@@ -60,10 +60,10 @@ static void controller_of(const char *node, char *controller, size_t size)
 
 void pst_nvme_sysfs_read(const char *node, struct pst_nvme_sysfs *info)
 {
-	static const char queue_files[][24] = { "max_hw_sectors_kb", "max_segments", "dma_alignment",
-						"nr_requests" };
-	uint64_t *const values[] = { &info->max_hw_sectors_kb, &info->max_segments,
-				     &info->dma_alignment, &info->nr_requests };
+	static const char queue_files[][24] = {"max_hw_sectors_kb", "max_segments", "dma_alignment",
+					       "nr_requests"};
+	uint64_t *const values[] = {&info->max_hw_sectors_kb, &info->max_segments,
+				    &info->dma_alignment, &info->nr_requests};
 	char path[PATH_MAX];
 	char text[32];
 	size_t i;
@@ -82,7 +82,8 @@ void pst_nvme_sysfs_read(const char *node, struct pst_nvme_sysfs *info)
 		}
 	}
 	if (info->controller[0]) {
-		(void)snprintf(path, sizeof(path), "/sys/class/nvme/%s/transport", info->controller);
+		(void)snprintf(path, sizeof(path), "/sys/class/nvme/%s/transport",
+			       info->controller);
 		(void)pst_read_line(path, info->transport, sizeof(info->transport));
 		(void)snprintf(path, sizeof(path), "/sys/class/nvme/%s/device/numa_node",
 			       info->controller);

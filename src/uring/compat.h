@@ -8,8 +8,8 @@
 
 /* io_uring opcodes and registrations; the presence of an opcode dates a feature without a probe of
  * its own. */
-#define PST_IORING_OP_READV_FIXED 60	     /* Linux 6.15: fixed + vectored uring_cmd came with it */
-#define PST_IORING_OP_WRITEV_FIXED 61	     /* Linux 6.15 */
+#define PST_IORING_OP_READV_FIXED 60  /* Linux 6.15: fixed + vectored uring_cmd came with it */
+#define PST_IORING_OP_WRITEV_FIXED 61 /* Linux 6.15 */
 #define PST_IORING_REGISTER_CLONE_BUFFERS 30 /* Linux 6.12 */
 
 #endif

@@ -21,7 +21,7 @@ int pst_ring_region_index(const struct pst_ring *ring, const struct pst_region *
 
 static int set_buffer(struct pst_ring *ring, uint32_t index, void *addr, size_t length)
 {
-	struct iovec iov = { .iov_base = addr, .iov_len = length };
+	struct iovec iov = {.iov_base = addr, .iov_len = length};
 	__u64 tag = 0;
 	int ret = io_uring_register_buffers_update_tag(&ring->ring, index, &iov, &tag, 1);
 
@@ -37,9 +37,10 @@ int pst_ring_register_region(struct pst_ring *ring, const struct pst_region *reg
 	for (i = 0; i < ring->nr_regions && ring->regions[i]; i++)
 		;
 	if (i == ring->nr_regions)
-		return pst_error_set(err, -ENOSPC,
-				     "no slot for another fixed buffer: the ring was created with %u",
-				     ring->nr_regions);
+		return pst_error_set(
+			err, -ENOSPC,
+			"no slot for another fixed buffer: the ring was created with %u",
+			ring->nr_regions);
 
 	ret = set_buffer(ring, i, region->addr, region->length);
 	switch (ret) {
@@ -47,17 +48,21 @@ int pst_ring_register_region(struct pst_ring *ring, const struct pst_region *reg
 		ring->regions[i] = region;
 		return (int)i;
 	case -ENOMEM:
-		return pst_error_set(err, ret,
-				     "%zu bytes cannot be registered as a fixed buffer: RLIMIT_MEMLOCK "
-				     "(ulimit -l) is too low or memory is short: allow that many bytes "
-				     "for each ring and once more for the device", region->length);
+		return pst_error_set(
+			err, ret,
+			"%zu bytes cannot be registered as a fixed buffer: RLIMIT_MEMLOCK "
+			"(ulimit -l) is too low or memory is short: allow that many bytes "
+			"for each ring and once more for the device",
+			region->length);
 	case -EFAULT:
-		return pst_error_set(err, ret,
-				     "%zu bytes at %p cannot be registered as a fixed buffer: the pages "
-				     "behind them cannot be pinned; use memory of a pool",
-				     region->length, (void *)region->addr);
+		return pst_error_set(
+			err, ret,
+			"%zu bytes at %p cannot be registered as a fixed buffer: the pages "
+			"behind them cannot be pinned; use memory of a pool",
+			region->length, (void *)region->addr);
 	default:
-		return pst_error_set(err, ret, "%zu bytes cannot be registered as a fixed buffer: %s",
+		return pst_error_set(err, ret,
+				     "%zu bytes cannot be registered as a fixed buffer: %s",
 				     region->length, pst_errname(ret));
 	}
 }
@@ -83,9 +88,11 @@ int pst_ring_register_file(struct pst_ring *ring, int fd, struct pst_error *err)
 	for (i = 0; i < ring->nr_files && ring->files[i] >= 0; i++)
 		;
 	if (i == ring->nr_files)
-		return pst_error_set(err, -ENOSPC,
-				     "no slot for another registered file: the ring was created with "
-				     "%u", ring->nr_files);
+		return pst_error_set(
+			err, -ENOSPC,
+			"no slot for another registered file: the ring was created with "
+			"%u",
+			ring->nr_files);
 	ret = io_uring_register_files_update(&ring->ring, i, &fd, 1);
 	if (ret != 1)
 		return pst_error_set(err, ret < 0 ? ret : -EIO,

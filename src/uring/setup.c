@@ -14,15 +14,17 @@ static const struct {
 	bool optional;
 } caps[] = {
 	/* Oldest first: set-up drops optional ones from the end. */
-	{ PST_RING_CAP_IOPOLL, IORING_SETUP_IOPOLL, "IORING_SETUP_IOPOLL", false },
-	{ PST_RING_CAP_SQPOLL, IORING_SETUP_SQPOLL, "IORING_SETUP_SQPOLL", false },
-	{ PST_RING_CAP_SQE128, IORING_SETUP_SQE128, "IORING_SETUP_SQE128", false },
-	{ PST_RING_CAP_CQE32, IORING_SETUP_CQE32, "IORING_SETUP_CQE32", false },
-	{ PST_RING_CAP_COOP_TASKRUN, IORING_SETUP_COOP_TASKRUN, "IORING_SETUP_COOP_TASKRUN", true },
-	{ PST_RING_CAP_TASKRUN_FLAG, IORING_SETUP_TASKRUN_FLAG, "IORING_SETUP_TASKRUN_FLAG", true },
-	{ PST_RING_CAP_SINGLE_ISSUER, IORING_SETUP_SINGLE_ISSUER, "IORING_SETUP_SINGLE_ISSUER", true },
-	{ PST_RING_CAP_DEFER_TASKRUN, IORING_SETUP_DEFER_TASKRUN, "IORING_SETUP_DEFER_TASKRUN", true },
-	{ PST_RING_CAP_REGISTERED_FD, 0, "IORING_REGISTER_RING_FDS", true },
+	{PST_RING_CAP_IOPOLL, IORING_SETUP_IOPOLL, "IORING_SETUP_IOPOLL", false},
+	{PST_RING_CAP_SQPOLL, IORING_SETUP_SQPOLL, "IORING_SETUP_SQPOLL", false},
+	{PST_RING_CAP_SQE128, IORING_SETUP_SQE128, "IORING_SETUP_SQE128", false},
+	{PST_RING_CAP_CQE32, IORING_SETUP_CQE32, "IORING_SETUP_CQE32", false},
+	{PST_RING_CAP_COOP_TASKRUN, IORING_SETUP_COOP_TASKRUN, "IORING_SETUP_COOP_TASKRUN", true},
+	{PST_RING_CAP_TASKRUN_FLAG, IORING_SETUP_TASKRUN_FLAG, "IORING_SETUP_TASKRUN_FLAG", true},
+	{PST_RING_CAP_SINGLE_ISSUER, IORING_SETUP_SINGLE_ISSUER, "IORING_SETUP_SINGLE_ISSUER",
+	 true},
+	{PST_RING_CAP_DEFER_TASKRUN, IORING_SETUP_DEFER_TASKRUN, "IORING_SETUP_DEFER_TASKRUN",
+	 true},
+	{PST_RING_CAP_REGISTERED_FD, 0, "IORING_REGISTER_RING_FDS", true},
 };
 
 const char *pst_ring_cap_name(uint32_t cap)
@@ -52,14 +54,16 @@ static uint32_t wanted_caps(const struct pst_ring_params *params)
 
 	want |= params->iopoll ? PST_RING_CAP_IOPOLL : 0;
 	if (params->sqpoll) {
-		/* The kernel's thread runs the task work: the flags about ours exclude each other. */
+		/* The kernel's thread runs the task work: the flags about ours exclude each other.
+		 */
 		want |= PST_RING_CAP_SQPOLL;
 	} else {
 		want |= PST_RING_CAP_COOP_TASKRUN | PST_RING_CAP_TASKRUN_FLAG |
 			PST_RING_CAP_DEFER_TASKRUN;
 	}
 	want &= ~params->without;
-	/* TASKRUN_FLAG needs one of the two, DEFER_TASKRUN needs SINGLE_ISSUER (io_uring_setup(2)). */
+	/* TASKRUN_FLAG needs one of the two, DEFER_TASKRUN needs SINGLE_ISSUER (io_uring_setup(2)).
+	 */
 	if (!(want & PST_RING_CAP_SINGLE_ISSUER))
 		want &= ~(uint32_t)PST_RING_CAP_DEFER_TASKRUN;
 	if (!(want & (PST_RING_CAP_COOP_TASKRUN | PST_RING_CAP_DEFER_TASKRUN)))
@@ -82,20 +86,25 @@ static int setup_failed(int code, const struct pst_ring_params *params, struct p
 {
 	switch (code) {
 	case -EPERM:
-		return pst_error_set(err, code,
-				     "io_uring is switched off for this process: allow it with: sysctl "
-				     "kernel.io_uring_disabled=0");
+		return pst_error_set(
+			err, code,
+			"io_uring is switched off for this process: allow it with: sysctl "
+			"kernel.io_uring_disabled=0");
 	case -ENOSYS:
 		return pst_error_set(err, code,
 				     "this kernel has no io_uring: Linux 5.19 or newer is needed");
 	case -EINVAL:
-		return pst_error_set(err, -ENOSYS,
-				     "this kernel's io_uring has no 128-byte entries%s: Linux 5.19 or "
-				     "newer is needed", params->sqpoll ? " or no SQPOLL with them" : "");
+		return pst_error_set(
+			err, -ENOSYS,
+			"this kernel's io_uring has no 128-byte entries%s: Linux 5.19 or "
+			"newer is needed",
+			params->sqpoll ? " or no SQPOLL with them" : "");
 	case -ENOMEM:
-		return pst_error_set(err, code,
-				     "an io_uring of %u entries cannot be created: out of memory, or "
-				     "RLIMIT_MEMLOCK is too low (ulimit -l)", params->entries);
+		return pst_error_set(
+			err, code,
+			"an io_uring of %u entries cannot be created: out of memory, or "
+			"RLIMIT_MEMLOCK is too low (ulimit -l)",
+			params->entries);
 	default:
 		return pst_error_set(err, code, "an io_uring of %u entries cannot be created: %s",
 				     params->entries, pst_errname(code));
@@ -110,7 +119,7 @@ static int init_with_fallback(struct pst_ring *ring, const struct pst_ring_param
 	int ret;
 
 	for (;;) {
-		struct io_uring_params p = { .flags = setup_flags(use) };
+		struct io_uring_params p = {.flags = setup_flags(use)};
 
 		if (params->cq_entries) {
 			p.flags |= IORING_SETUP_CQSIZE;
@@ -132,7 +141,8 @@ static int init_with_fallback(struct pst_ring *ring, const struct pst_ring_param
 		if (ret != -EINVAL)
 			return ret;
 
-		while (i > 0 && !(caps[i - 1].optional && caps[i - 1].flag && (use & caps[i - 1].cap)))
+		while (i > 0 &&
+		       !(caps[i - 1].optional && caps[i - 1].flag && (use & caps[i - 1].cap)))
 			i--;
 		if (i == 0)
 			return ret;
@@ -157,8 +167,10 @@ static int make_tables(struct pst_ring *ring, const struct pst_ring_params *para
 			ring->files[i] = -1;
 		ret = io_uring_register_files_sparse(&ring->ring, params->files);
 		if (ret)
-			return pst_error_set(err, ret, "%u slots for registered files cannot be "
-					     "made: %s", params->files, pst_errname(ret));
+			return pst_error_set(err, ret,
+					     "%u slots for registered files cannot be "
+					     "made: %s",
+					     params->files, pst_errname(ret));
 		ring->nr_files = params->files;
 	}
 	if (params->regions) {
@@ -167,8 +179,10 @@ static int make_tables(struct pst_ring *ring, const struct pst_ring_params *para
 			return pst_error_set(err, -ENOMEM, "out of memory for a ring");
 		ret = io_uring_register_buffers_sparse(&ring->ring, params->regions);
 		if (ret)
-			return pst_error_set(err, ret, "%u slots for fixed buffers cannot be made: "
-					     "%s", params->regions, pst_errname(ret));
+			return pst_error_set(err, ret,
+					     "%u slots for fixed buffers cannot be made: "
+					     "%s",
+					     params->regions, pst_errname(ret));
 		ring->nr_regions = params->regions;
 	}
 	return 0;
@@ -197,8 +211,8 @@ int pst_ring_create(const struct pst_ring_params *params, struct pst_ring **out,
 	}
 	ring->must_enter = ring->caps & (PST_RING_CAP_DEFER_TASKRUN | PST_RING_CAP_COOP_TASKRUN |
 					 PST_RING_CAP_IOPOLL);
-	ring->has_flag = (ring->caps & PST_RING_CAP_TASKRUN_FLAG) &&
-			 !(ring->caps & PST_RING_CAP_IOPOLL);
+	ring->has_flag =
+		(ring->caps & PST_RING_CAP_TASKRUN_FLAG) && !(ring->caps & PST_RING_CAP_IOPOLL);
 
 	ret = make_tables(ring, params, err);
 	if (ret) {

@@ -18,8 +18,9 @@ struct pst_ring {
 	uint32_t queued;   /* entries filled and not yet submitted */
 	uint32_t inflight; /* taken by the kernel (or queued) and not completed for good */
 	uint32_t cq_size;
-	bool must_enter;   /* completions only appear by entering the kernel (DEFER_TASKRUN, IOPOLL) */
-	bool has_flag;	   /* the kernel raises IORING_SQ_TASKRUN when there is something to post */
+	bool must_enter; /* completions only appear by entering the kernel (DEFER_TASKRUN, IOPOLL)
+			  */
+	bool has_flag;	 /* the kernel raises IORING_SQ_TASKRUN when there is something to post */
 
 	struct pst_op *deferred_head; /* complete without the kernel, in order */
 	struct pst_op **deferred_tail;

@@ -147,7 +147,8 @@ int main(void)
 		cmocka_unit_test_setup(slices_side_by_side_share_one_hold, reset),
 		cmocka_unit_test_setup(overlap_is_refused_and_named, reset),
 		cmocka_unit_test_setup(readers_may_overlap_but_not_with_a_writer, reset),
-		cmocka_unit_test_setup(what_hold_says_is_passed_on_and_nothing_stays_claimed, reset),
+		cmocka_unit_test_setup(what_hold_says_is_passed_on_and_nothing_stays_claimed,
+				       reset),
 		cmocka_unit_test_setup(force_holds_nothing, reset),
 		cmocka_unit_test_setup(files_of_one_file_system_are_different_devices, reset),
 	};

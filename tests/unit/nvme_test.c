@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Builders, the check every command passes, and Identify, against the numbers of the specification. */
+/* Builders, the check every command passes, and Identify, against the numbers of the specification.
+ */
 #include <endian.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -13,10 +14,18 @@
 #include "nvme_int.h"
 
 static const struct pst_nvme_ns ns512 = {
-	.nsid = 1, .lbas = 1000, .lba_size = 512, .lba_shift = 9, .max_transfer = 1 << 19,
+	.nsid = 1,
+	.lbas = 1000,
+	.lba_size = 512,
+	.lba_shift = 9,
+	.max_transfer = 1 << 19,
 };
 static const struct pst_nvme_ns ns4096 = {
-	.nsid = 1, .lbas = 1000, .lba_size = 4096, .lba_shift = 12, .max_transfer = 1 << 19,
+	.nsid = 1,
+	.lbas = 1000,
+	.lba_size = 4096,
+	.lba_shift = 12,
+	.max_transfer = 1 << 19,
 };
 
 static struct nvme_uring_cmd rw(uint8_t opcode, uint64_t slba, uint32_t blocks, uint32_t length)
@@ -56,7 +65,7 @@ static void read_and_write_have_the_wire_layout(void **state)
 
 static void flush_has_nothing_but_its_namespace(void **state)
 {
-	struct nvme_uring_cmd zero = { .nsid = 3 };
+	struct nvme_uring_cmd zero = {.nsid = 3};
 	struct nvme_uring_cmd cmd;
 
 	(void)state;
@@ -97,7 +106,8 @@ static void data_must_be_as_long_as_the_blocks(void **state)
 {
 	(void)state;
 	assert_int_equal(check(&ns512, rw(PST_NVME_READ, 0, 8, 4096)), 0);
-	/* The mistake that lets a device write past a buffer: 512-byte blocks of a 4096-byte namespace. */
+	/* The mistake that lets a device write past a buffer: 512-byte blocks of a 4096-byte
+	 * namespace. */
 	assert_int_equal(check(&ns4096, rw(PST_NVME_READ, 0, 8, 4096)), -EINVAL);
 	assert_int_equal(check(&ns4096, rw(PST_NVME_WRITE, 0, 8, 32768)), 0);
 	assert_int_equal(check(&ns512, rw(PST_NVME_WRITE, 0, 8, 8192)), -EINVAL);

@@ -30,7 +30,8 @@ static void too_few_hugepages_are_said_with_the_command(void **state)
 	struct pst_pool *pool = NULL;
 
 	(void)state;
-	assert_int_equal(pst_pool_create((size_t)1 << 45, PST_POOL_PAGES_HUGE, -1, &pool, &err), -ENOMEM);
+	assert_int_equal(pst_pool_create((size_t)1 << 45, PST_POOL_PAGES_HUGE, -1, &pool, &err),
+			 -ENOMEM);
 	assert_null(pool);
 	assert_non_null(strstr(err.text, "/proc/sys/vm/nr_hugepages"));
 }
@@ -92,7 +93,7 @@ static void regions_lie_within_their_pool(void **state)
 
 static void containment_does_not_overflow(void **state)
 {
-	struct pst_region region = { .addr = (unsigned char *)0x10000, .length = 0x1000 };
+	struct pst_region region = {.addr = (unsigned char *)0x10000, .length = 0x1000};
 
 	(void)state;
 	assert_true(pst_region_contains(&region, (void *)0x10000, 0x1000));

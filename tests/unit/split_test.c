@@ -89,7 +89,7 @@ static int set_up(void **state)
 		.max_transfer = 8192,
 		.max_discard = 1 << 20,
 	};
-	const struct pst_blk_queue_params params = { .ring = &ring, .depth = 16 };
+	const struct pst_blk_queue_params params = {.ring = &ring, .depth = 16};
 
 	(void)state;
 	ring.deferred_head = NULL;
@@ -109,11 +109,16 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct pst_req request(uint8_t op, uint64_t offset, uint64_t length, const struct iovec *segs,
-			      uint16_t nsegs)
+static struct pst_req request(uint8_t op, uint64_t offset, uint64_t length,
+			      const struct iovec *segs, uint16_t nsegs)
 {
 	return (struct pst_req){
-		.done = done, .op = op, .offset = offset, .length = length, .segs = segs, .nsegs = nsegs,
+		.done = done,
+		.op = op,
+		.offset = offset,
+		.length = length,
+		.segs = segs,
+		.nsegs = nsegs,
 	};
 }
 
@@ -132,7 +137,7 @@ static void assert_refused(struct pst_req req, int status)
 
 static void what_fits_goes_through_as_it_is(void **state)
 {
-	struct iovec seg = { (void *)0x1000, 8192 };
+	struct iovec seg = {(void *)0x1000, 8192};
 	struct pst_req req = request(PST_REQ_READ, 4096, 8192, &seg, 1);
 
 	(void)state;
@@ -147,7 +152,7 @@ static void what_fits_goes_through_as_it_is(void **state)
 
 static void bad_requests_are_answered_and_go_no_further(void **state)
 {
-	struct iovec seg = { (void *)0x1000, 512 };
+	struct iovec seg = {(void *)0x1000, 512};
 
 	(void)state;
 	assert_refused(request(PST_REQ_READ, 0, 0, &seg, 1), -EINVAL);
@@ -166,7 +171,7 @@ static void bad_requests_are_answered_and_go_no_further(void **state)
 
 static void a_read_only_device_takes_no_writes(void **state)
 {
-	struct iovec seg = { (void *)0x1000, 512 };
+	struct iovec seg = {(void *)0x1000, 512};
 
 	(void)state;
 	blk->info.read_only = true;
@@ -179,10 +184,10 @@ static void a_read_only_device_takes_no_writes(void **state)
 static void a_long_request_is_cut_at_the_limit(void **state)
 {
 	struct iovec segs[4] = {
-		{ (void *)0x100000, 512 },
-		{ (void *)0x200000, 20000 },
-		{ (void *)0x300000, 100 },
-		{ (void *)0x400000, 32768 - 20612 },
+		{(void *)0x100000, 512},
+		{(void *)0x200000, 20000},
+		{(void *)0x300000, 100},
+		{(void *)0x400000, 32768 - 20612},
 	};
 	struct pst_req req = request(PST_REQ_WRITE, 1 << 20, 32768, segs, 4);
 	uint64_t at = 0;
@@ -198,7 +203,8 @@ static void a_long_request_is_cut_at_the_limit(void **state)
 		assert_int_equal(seen[i]->offset, (1 << 20) + at);
 		assert_int_equal(seen[i]->length, 8192);
 		for (j = 0; j < seen[i]->nsegs; j++) {
-			assert_ptr_equal(seen[i]->segs[j].iov_base, (char *)segs[part].iov_base + offset);
+			assert_ptr_equal(seen[i]->segs[j].iov_base,
+					 (char *)segs[part].iov_base + offset);
 			offset += seen[i]->segs[j].iov_len;
 			sum += seen[i]->segs[j].iov_len;
 			if (offset == segs[part].iov_len) {
@@ -288,14 +294,16 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_fits_goes_through_as_it_is, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(bad_requests_are_answered_and_go_no_further, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(a_read_only_device_takes_no_writes, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_long_request_is_cut_at_the_limit, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_read_only_device_takes_no_writes, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_long_request_is_cut_at_the_limit, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(more_pieces_than_there_are_follow_as_they_come_back,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_first_error_ends_a_split_request_once, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(a_request_that_failed_while_waiting_in_line_completes,
-						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_request_that_failed_while_waiting_in_line_completes, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
