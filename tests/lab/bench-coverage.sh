@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# full
 # lab: --nvme size=16388K --nvme size=16388K,lba=4096
 # A sequential pass covers every logical block exactly once: what the device counted, and what a check of
 # every block finds. The sizes are no multiple of most blocks.

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# full
 # lab: --nvme size=16M,ms=8,mset=1 --nvme size=16M,ms=8,mset=0,pi=1 --nvme size=16M,ms=16,mset=0 --nvme size=16M,ms=8,mset=1,pi=1 --nvme size=32M,lba=4096
 # penstock bench on namespaces with metadata and 4096-byte blocks: right data or a sentence.
 . tests/lab/lib.sh
