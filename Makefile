@@ -27,6 +27,10 @@ check: all
 check-full: all
 	@tests/run --full
 
+# The ways to an NVMe device side by side, in the lab: bench.txt, .json and .csv in build/lab/out.
+bench: all
+	@lab/bench
+
 lint: all
 	@scripts/lint $(BUILD)
 
