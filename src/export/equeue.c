@@ -76,9 +76,7 @@ static void interrupt(struct pst_equeue *q)
 
 static void publish(struct pst_equeue *q)
 {
-	if (pst_virtq_publish(&q->vblk.virtq))
-		interrupt(q);
-	else if (pst_unlikely(q->irq_pending))
+	if (pst_virtq_publish(&q->vblk.virtq) || pst_unlikely(q->irq_pending))
 		interrupt(q);
 }
 

@@ -43,14 +43,25 @@ static int open_control(struct pst_error *err)
 	return fd;
 }
 
+static int create_failed(const char *name, int code, struct pst_error *err)
+{
+	if (code == -EEXIST)
+		return pst_error_set(err, code,
+				     "a device named %s exists already (/dev/vduse/%s): choose another "
+				     "name, end the daemon that serves it, or remove what a dead one left "
+				     "(vdpa dev del %s)",
+				     name, name, name);
+	return pst_error_set(err, code, "device %s cannot be created: %s", name, pst_errname(code));
+}
+
 static int create(const struct pst_vduse *dev, const struct pst_vduse_params *params,
 		  struct pst_error *err)
 {
-	PST_AUTO_FREE struct vduse_dev_config *config =
-		calloc(1, sizeof(*config) + params->config_size);
+	struct vduse_dev_config *config = calloc(1, sizeof(*config) + params->config_size);
+	int ret;
 
 	if (!config)
-		return pst_error_set(err, -ENOMEM, "out of memory for device %s", dev->name);
+		return create_failed(dev->name, -ENOMEM, err);
 	memcpy(config->name, dev->name, sizeof(config->name));
 	config->device_id = params->device_id;
 	config->features = params->features;
@@ -58,17 +69,9 @@ static int create(const struct pst_vduse *dev, const struct pst_vduse_params *pa
 	config->vq_align = VIRTQ_ALIGN;
 	config->config_size = params->config_size;
 	memcpy(config->config, params->config, params->config_size);
-	if (ioctl(dev->control_fd, VDUSE_CREATE_DEV, config) == 0)
-		return 0;
-	if (errno == EEXIST)
-		return pst_error_set(
-			err, -EEXIST,
-			"a device named %s exists already (/dev/vduse/%s): choose another "
-			"name, end the daemon that serves it, or remove what a dead one left "
-			"(vdpa dev del %s)",
-			dev->name, dev->name, dev->name);
-	return pst_error_set(err, -errno, "device %s cannot be created: %s", dev->name,
-			     pst_errname(errno));
+	ret = ioctl(dev->control_fd, VDUSE_CREATE_DEV, config) == 0 ? 0 : -errno;
+	free(config);
+	return ret ? create_failed(dev->name, ret, err) : 0;
 }
 
 /* Best effort where the kernel is older than the file; the size in use is read back. */
