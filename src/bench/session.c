@@ -91,6 +91,7 @@ static int choose_modes(struct pst_bench_session *s, struct pst_error *err)
 
 		if (check_mode(s, &options->modes[i], &refusal->why) == 0) {
 			s->modes[s->nr_modes++] = &options->modes[i];
+			s->any_fixed |= options->modes[i].fixed;
 		} else {
 			refusal->mode = &options->modes[i];
 			report->nr_refusals++;
@@ -100,17 +101,6 @@ static int choose_modes(struct pst_bench_session *s, struct pst_error *err)
 		return 0;
 	*err = report->refusals[0].why;
 	return err->code;
-}
-
-static bool any_fixed(const struct pst_bench_session *s)
-{
-	uint32_t i;
-
-	for (i = 0; i < s->nr_modes; i++) {
-		if (s->modes[i]->fixed)
-			return true;
-	}
-	return false;
 }
 
 /* Memory for the largest depth, each thread's from its devices' node. */
@@ -141,7 +131,7 @@ static int make_pools(struct pst_bench_session *s, struct pst_error *err)
 		/* The kernel counts hugepages whole. */
 		pinned += pst_pool_size(s->pools[i]);
 	}
-	return any_fixed(s) ? pst_bench_allow_memlock(pinned, err) : 0;
+	return s->any_fixed ? pst_bench_allow_memlock(pinned, err) : 0;
 }
 
 static int make_results(struct pst_bench_session *s, struct pst_error *err)

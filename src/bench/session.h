@@ -23,7 +23,8 @@ struct pst_bench_session {
 	uint32_t nr_modes;
 	struct pst_pool **pools; /* one a thread */
 	bool normal_pages;
-	int *cpus; /* allowed, those of the devices' node first */
+	bool any_fixed; /* of the modes that run */
+	int *cpus;	/* allowed, those of the devices' node first */
 	uint32_t nr_cpus;
 	uint32_t points;	      /* measurements begun */
 	struct pst_error first_error; /* of an I/O */
