@@ -155,11 +155,14 @@ struct pst_blk_queue {
 /**
  * struct pst_blk_queue_params - how to open a queue
  * @ring: the calling thread's ring
+ * @poll_ring: a second ring of the thread created with iopoll, on which a backend that can does its
+ *	I/O; NULL without. Regions used by requests are registered with it too
  * @depth: most requests in flight on this queue, 1 to 4096
  * @fixed: use registered regions; false: the kernel pins pages for each command
  */
 struct pst_blk_queue_params {
 	struct pst_ring *ring;
+	struct pst_ring *poll_ring;
 	uint32_t depth;
 	bool fixed;
 };

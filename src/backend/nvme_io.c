@@ -7,55 +7,46 @@
  */
 #include <endian.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base.h"
 #include "nvme_backend.h"
-#include "slots.h"
 
 /* Memory for slots of one queue; with a transfer of 512 KiB these are 16 slots. */
 #define SLOT_MEMORY (8U << 20)
 #define SLOTS_MAX 64U
 #define SLOTS_MIN 4U
 
-struct nvme_io_queue {
-	struct pst_nvme_queue *nvme;
-	const struct pst_nvme_dev *dev;
-	struct pst_blk_queue *blkq;
-	bool fixed;
-	const struct pst_region *region; /* the last one seen, and its index */
-	int region_index;
-	struct pst_slots slots;
-	struct pst_req *waiting; /* for a slot, oldest first */
-	struct pst_req **waiting_tail;
-	uint64_t logged_ns; /* when a failure was last logged */
-};
-
-/* In the request's scratch. */
-struct nvme_io {
-	struct pst_nvme_op op;
-	void *slot;
-	struct pst_nvme_dsm_range range; /* of a DISCARD */
-};
-_Static_assert(sizeof(struct nvme_io) <= PST_REQ_SCRATCH, "nvme_io must fit the scratch");
-
-static struct nvme_io *io_of(struct pst_req *req)
-{
-	return (struct nvme_io *)(void *)req->scratch;
-}
-
 static struct pst_req *req_of(struct pst_nvme_op *op)
 {
-	struct nvme_io *io = pst_container_of(op, struct nvme_io, op);
+	struct pst_nvme_io *io = pst_container_of(op, struct pst_nvme_io, op);
 
 	return (struct pst_req *)(void *)((char *)io - offsetof(struct pst_req, scratch));
+}
+
+/* Without poll queues passthrough would complete by interrupt while we spin, and nobody would know.
+ */
+static int check_poll_queues(const struct pst_nvme_ns *ns, struct pst_error *err)
+{
+	char path[96];
+	uint64_t on = 0;
+
+	(void)snprintf(path, sizeof(path), "/sys/class/block/%s/queue/io_poll", ns->block);
+	if (ns->block[0] && pst_read_u64(path, &on) == 0 && on == 0)
+		return pst_error_set(
+			err, -EOPNOTSUPP,
+			"/dev/%s cannot be polled: its controller has no poll queues; load "
+			"the driver with some (nvme.poll_queues=1) and reset the controller",
+			ns->node);
+	return 0;
 }
 
 int pst_nvme_io_open(struct pst_blk_queue *queue, const struct pst_blk_queue_params *params,
 		     struct pst_error *err)
 {
-	const struct pst_nvme_dev *dev = queue->blk->priv;
-	struct nvme_io_queue *q = calloc(1, sizeof(*q));
+	struct pst_nvme_dev *dev = queue->blk->priv;
+	struct pst_nvme_io_queue *q = calloc(1, sizeof(*q));
 	uint32_t slots = SLOT_MEMORY / dev->ns->max_transfer;
 	int ret;
 
@@ -68,12 +59,16 @@ int pst_nvme_io_open(struct pst_blk_queue *queue, const struct pst_blk_queue_par
 	q->fixed = params->fixed;
 	q->region_index = -1;
 	q->waiting_tail = &q->waiting;
-	ret = pst_nvme_queue_create(params->ring, dev->ns, &q->nvme, err);
+	q->cmd_ring = params->poll_ring ? params->poll_ring : params->ring;
+	pst_nvme_retry_init(q);
+	ret = params->poll_ring ? check_poll_queues(dev->ns, err) : 0;
+	if (ret == 0)
+		ret = pst_nvme_queue_create(q->cmd_ring, dev->ns, &q->nvme, err);
 	if (ret) {
 		free(q);
 		return ret;
 	}
-	ret = pst_slots_init(&q->slots, params->ring, dev->ns->max_transfer, slots, params->fixed,
+	ret = pst_slots_init(&q->slots, q->cmd_ring, dev->ns->max_transfer, slots, params->fixed,
 			     dev->ns->numa_node, err);
 	if (ret) {
 		pst_nvme_queue_destroy(q->nvme);
@@ -86,14 +81,14 @@ int pst_nvme_io_open(struct pst_blk_queue *queue, const struct pst_blk_queue_par
 
 void pst_nvme_io_close(struct pst_blk_queue *queue)
 {
-	struct nvme_io_queue *q = queue->priv;
+	struct pst_nvme_io_queue *q = queue->priv;
 
 	pst_slots_finish(&q->slots);
 	pst_nvme_queue_destroy(q->nvme);
 	free(q);
 }
 
-static void log_failure(struct nvme_io_queue *q, const struct pst_req *req,
+static void log_failure(struct pst_nvme_io_queue *q, const struct pst_req *req,
 			const struct pst_nvme_result *result)
 {
 	static const char *const names[] = {"read", "write", "flush", "discard", "write zeroes"};
@@ -128,8 +123,6 @@ static void copy_segments(void *slot, const struct pst_req *req, bool to_slot)
 	}
 }
 
-static void start(struct nvme_io_queue *q, struct pst_req *req);
-
 static void retry(struct pst_op *op, int32_t res, uint32_t flags, uint64_t extra)
 {
 	struct pst_req *req = pst_container_of(op, struct pst_req, op_link);
@@ -137,17 +130,17 @@ static void retry(struct pst_op *op, int32_t res, uint32_t flags, uint64_t extra
 	(void)res;
 	(void)flags;
 	(void)extra;
-	start(req->queue->priv, req);
+	pst_nvme_io_start(req->queue->priv, req);
 }
 
 /* The ring is full: it goes on after the next reap. */
-static void try_again(struct nvme_io_queue *q, struct pst_req *req)
+static void try_again(struct pst_nvme_io_queue *q, struct pst_req *req)
 {
 	req->op_link.done = retry;
 	pst_ring_defer(q->blkq->ring, &req->op_link, 0);
 }
 
-static void release_slot(struct nvme_io_queue *q, struct nvme_io *io)
+static void release_slot(struct pst_nvme_io_queue *q, struct pst_nvme_io *io)
 {
 	struct pst_req *next;
 
@@ -158,37 +151,44 @@ static void release_slot(struct nvme_io_queue *q, struct nvme_io *io)
 		q->waiting = next->next;
 		if (!q->waiting)
 			q->waiting_tail = &q->waiting;
-		start(q, next);
+		pst_nvme_io_start(q, next);
 	}
+}
+
+void pst_nvme_io_end(struct pst_nvme_io_queue *q, struct pst_req *req, int status)
+{
+	struct pst_nvme_io *io = pst_nvme_io_of(req);
+
+	if (io->slot) {
+		if (status == 0 && req->op == PST_REQ_READ)
+			copy_segments(io->slot, req, false);
+		release_slot(q, io);
+	}
+	pst_req_complete(req, status);
 }
 
 static void command_done(struct pst_nvme_op *op, const struct pst_nvme_result *result)
 {
 	struct pst_req *req = req_of(op);
-	struct nvme_io_queue *q = req->queue->priv;
-	struct nvme_io *io = io_of(req);
-	bool ok = pst_nvme_ok(result);
+	struct pst_nvme_io_queue *q = req->queue->priv;
 
-	if (io->slot) {
-		if (ok && req->op == PST_REQ_READ)
-			copy_segments(io->slot, req, false);
-		release_slot(q, io);
-	}
-	if (pst_likely(ok)) {
-		pst_req_complete(req, 0);
+	if (pst_likely(pst_nvme_ok(result))) {
+		pst_nvme_io_end(q, req, 0);
 		return;
 	}
+	if (pst_nvme_retry(q, req, result))
+		return;
 	log_failure(q, req, result);
-	pst_req_complete(req, pst_nvme_result_errno(result));
+	pst_nvme_io_end(q, req, pst_nvme_result_errno(result));
 }
 
-static int region_index(struct nvme_io_queue *q, const struct pst_region *region)
+static int region_index(struct pst_nvme_io_queue *q, const struct pst_region *region)
 {
 	if (!region || !q->fixed)
 		return -1;
 	if (pst_unlikely(region != q->region)) {
 		q->region = region;
-		q->region_index = pst_ring_region_index(q->blkq->ring, region);
+		q->region_index = pst_ring_region_index(q->cmd_ring, region);
 	}
 	return q->region_index;
 }
@@ -198,10 +198,10 @@ static inline void count(uint64_t *counter)
 	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
 }
 
-static int start_data(struct nvme_io_queue *q, struct pst_req *req)
+static int start_data(struct pst_nvme_io_queue *q, struct pst_req *req)
 {
 	const struct pst_nvme_ns *ns = q->dev->ns;
-	struct nvme_io *io = io_of(req);
+	struct pst_nvme_io *io = pst_nvme_io_of(req);
 	struct nvme_uring_cmd cmd;
 	int index;
 	int ret;
@@ -238,12 +238,12 @@ static int start_data(struct nvme_io_queue *q, struct pst_req *req)
 	return ret;
 }
 
-static int start_no_data(struct nvme_io_queue *q, struct pst_req *req)
+static int start_no_data(struct pst_nvme_io_queue *q, struct pst_req *req)
 {
 	const struct pst_nvme_ns *ns = q->dev->ns;
 	uint64_t slba = q->dev->first_lba + (req->offset >> ns->lba_shift);
 	uint32_t blocks = (uint32_t)(req->length >> ns->lba_shift);
-	struct nvme_io *io = io_of(req);
+	struct pst_nvme_io *io = pst_nvme_io_of(req);
 	struct nvme_uring_cmd cmd;
 
 	switch (req->op) {
@@ -265,9 +265,22 @@ static int start_no_data(struct nvme_io_queue *q, struct pst_req *req)
 	return pst_nvme_submit(q->nvme, &io->op, &cmd, -1);
 }
 
-static void start(struct nvme_io_queue *q, struct pst_req *req)
+/* For an outcome that is known within submit. */
+static void end_later(struct pst_nvme_io_queue *q, struct pst_req *req, int status)
+{
+	if (pst_nvme_io_of(req)->slot)
+		release_slot(q, pst_nvme_io_of(req));
+	pst_req_defer(req, status);
+}
+
+void pst_nvme_io_start(struct pst_nvme_io_queue *q, struct pst_req *req)
 {
 	int ret;
+
+	if (pst_unlikely(q->dev->changed)) {
+		end_later(q, req, -EIO);
+		return;
+	}
 
 	if (req->op <= PST_REQ_WRITE)
 		ret = start_data(q, req);
@@ -279,16 +292,15 @@ static void start(struct nvme_io_queue *q, struct pst_req *req)
 		try_again(q, req);
 		return;
 	}
-	if (io_of(req)->slot)
-		release_slot(q, io_of(req));
-	pst_req_defer(req, ret);
+	end_later(q, req, ret);
 }
 
 void pst_nvme_io_submit(struct pst_blk_queue *queue, struct pst_req *req)
 {
-	struct nvme_io *io = io_of(req);
+	struct pst_nvme_io *io = pst_nvme_io_of(req);
 
 	io->op.done = command_done;
 	io->slot = NULL;
-	start(queue->priv, req);
+	io->deadline_ns = 0;
+	pst_nvme_io_start(queue->priv, req);
 }

@@ -207,25 +207,54 @@ void pst_equeue_init(struct pst_equeue *q, struct pst_export *exp, uint32_t inde
 	pst_virtq_init(&q->vblk.virtq);
 }
 
+/* Two queues on one worker share the registration of the first. */
+static int register_region(struct pst_ring *ring, const struct pst_region *region,
+			   struct pst_error *err)
+{
+	int ret = pst_ring_region_index(ring, region);
+
+	return ret >= 0 ? ret : pst_ring_register_region(ring, region, err);
+}
+
+static void unregister_region(struct pst_ring *ring, const struct pst_region *region)
+{
+	if (ring && pst_ring_region_index(ring, region) >= 0)
+		(void)pst_ring_unregister_region(ring, region);
+}
+
+static int open_rings(struct pst_equeue *q, struct pst_blk_queue_params *params,
+		      struct pst_error *err)
+{
+	struct pst_export *exp = q->exp;
+	int ret;
+
+	params->ring = q->worker->ring;
+	if (exp->params.nvme_poll) {
+		ret = pst_worker_make_poll_ring(q->worker, err);
+		if (ret)
+			return ret;
+		params->poll_ring = q->worker->poll_ring;
+	}
+	if (!exp->fixed)
+		return 0;
+	ret = register_region(params->ring, &exp->region, err);
+	if (ret >= 0 && params->poll_ring)
+		ret = register_region(params->poll_ring, &exp->region, err);
+	q->region_registered = ret >= 0;
+	return ret < 0 ? ret : 0;
+}
+
 int pst_equeue_open(struct pst_equeue *q, struct pst_error *err)
 {
 	struct pst_export *exp = q->exp;
-	struct pst_ring *ring = q->worker->ring;
 	struct pst_blk_queue_params params = {
-		.ring = ring,
 		.depth = exp->params.queue_size,
 		.fixed = exp->params.fixed != PST_OFF,
 	};
-	int ret;
+	int ret = open_rings(q, &params, err);
 
-	/* Two queues on one worker share the registration of the first. */
-	if (exp->fixed && pst_ring_region_index(ring, &exp->region) < 0) {
-		ret = pst_ring_register_region(ring, &exp->region, err);
-		if (ret < 0)
-			return ret;
-	}
-	q->region_registered = exp->fixed;
-	ret = pst_blk_queue_open(exp->blk, &params, &q->blkq, err);
+	if (ret == 0)
+		ret = pst_blk_queue_open(exp->blk, &params, &q->blkq, err);
 	if (ret)
 		pst_equeue_close(q);
 	return ret;
@@ -235,8 +264,8 @@ void pst_equeue_close(struct pst_equeue *q)
 {
 	pst_blk_queue_close(q->blkq);
 	q->blkq = NULL;
-	if (q->region_registered && pst_ring_region_index(q->worker->ring, &q->exp->region) >= 0)
-		(void)pst_ring_unregister_region(q->worker->ring, &q->exp->region);
+	unregister_region(q->worker->ring, &q->exp->region);
+	unregister_region(q->worker->poll_ring, &q->exp->region);
 	q->region_registered = false;
 }
 

@@ -46,11 +46,12 @@ static int open_control(struct pst_error *err)
 static int create_failed(const char *name, int code, struct pst_error *err)
 {
 	if (code == -EEXIST)
-		return pst_error_set(err, code,
-				     "a device named %s exists already (/dev/vduse/%s): choose another "
-				     "name, end the daemon that serves it, or remove what a dead one left "
-				     "(vdpa dev del %s)",
-				     name, name, name);
+		return pst_error_set(
+			err, code,
+			"a device named %s exists already (/dev/vduse/%s): choose another "
+			"name, end the daemon that serves it, or remove what a dead one left "
+			"(vdpa dev del %s)",
+			name, name, name);
 	return pst_error_set(err, code, "device %s cannot be created: %s", name, pst_errname(code));
 }
 

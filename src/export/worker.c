@@ -101,6 +101,8 @@ static unsigned int turn(struct pst_worker *worker)
 	struct pst_list *tmp;
 	unsigned int work = pst_ring_reap(worker->ring, 0);
 
+	if (worker->poll_ring)
+		work += pst_ring_reap(worker->poll_ring, 0);
 	pst_list_for_each_safe (pos, tmp, &worker->sources) {
 		struct pst_source *src = pst_container_of(pos, struct pst_source, link);
 
@@ -198,16 +200,28 @@ struct startup {
 	sem_t done;
 };
 
-static void *thread_main(void *arg)
+static int make_ring(struct pst_ring **ring, bool iopoll, struct pst_error *err)
 {
-	struct startup *startup = arg;
-	struct pst_worker *worker = startup->worker;
-	struct pst_ring_params params = {
+	const struct pst_ring_params params = {
 		.entries = RING_ENTRIES,
 		.cq_entries = RING_CQ_ENTRIES,
 		.files = RING_FILES,
 		.regions = RING_REGIONS,
+		.iopoll = iopoll,
 	};
+
+	return pst_ring_create(&params, ring, err);
+}
+
+int pst_worker_make_poll_ring(struct pst_worker *worker, struct pst_error *err)
+{
+	return worker->poll_ring ? 0 : make_ring(&worker->poll_ring, true, err);
+}
+
+static void *thread_main(void *arg)
+{
+	struct startup *startup = arg;
+	struct pst_worker *worker = startup->worker;
 	cpu_set_t set;
 	int ret = 0;
 
@@ -223,13 +237,14 @@ static void *thread_main(void *arg)
 				worker->index, worker->cpu, pst_errname(ret));
 	}
 	if (ret == 0)
-		ret = pst_ring_create(&params, &worker->ring, startup->err);
+		ret = make_ring(&worker->ring, false, startup->err);
 	startup->ret = ret;
 	(void)sem_post(&startup->done);
 	if (ret)
 		return NULL;
 
 	run(worker);
+	pst_ring_destroy(worker->poll_ring);
 	pst_ring_destroy(worker->ring);
 	return NULL;
 }

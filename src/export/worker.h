@@ -57,6 +57,7 @@ struct pst_worker {
 	int cpu; /* -1: not pinned */
 	pthread_t thread;
 	struct pst_ring *ring;
+	struct pst_ring *poll_ring; /* IOPOLL; made with the first export that wants it */
 	struct pst_mailbox mailbox;
 	struct pst_op mailbox_op;
 	bool mailbox_armed;
@@ -74,6 +75,11 @@ struct pst_worker {
 int pst_worker_start(struct pst_worker *worker, unsigned int index, int cpu, struct pst_error *err);
 /* Ends the thread; nothing is bound to it any more. */
 void pst_worker_stop(struct pst_worker *worker);
+
+/*
+ * Makes the worker's polled ring unless there is one; on its thread. Returns 0 or a negative errno.
+ */
+int pst_worker_make_poll_ring(struct pst_worker *worker, struct pst_error *err);
 
 /* Runs fn(arg) on the worker's thread and waits for its return. From any other thread. */
 int pst_worker_call(struct pst_worker *worker, int (*fn)(void *arg), void *arg);
