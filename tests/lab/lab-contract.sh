@@ -200,25 +200,25 @@ bare_guest() {
 
 # Both guests at once: several lab/run must not disturb each other.
 faults() {
-	local first
-	# shellcheck disable=SC2016 # for the guest
-	lab --mem 1G --bare -- sh -c 'echo "<4>WARNING: CPU: 0 PID: 1 at something" >/dev/kmsg; echo said' >"$top/out1" 2>"$top/err1" &
+	local first warning='WARNING: CPU: 0 PID: 1 at some_file.c:1'
+	[ "$kernel" != next ] || warning='WARNING: some_file.c:1 at some_function+0x1/0x2, CPU#0: sh/1'
+	lab --mem 1G --bare -- sh -c "echo '<4>$warning' >/dev/kmsg; echo said" >"$top/out1" 2>"$top/err1" &
 	first=$!
 	# Allowing one fault does not allow another: here a panic, which also ends the guest before its command.
-	lab --mem 1G --bare --allow 'PID: 1 at some' -- \
-		sh -c 'echo "<4>WARNING: CPU: 0 PID: 1 at something" >/dev/kmsg; echo c >/proc/sysrq-trigger; sleep 60' >"$top/out2" 2>"$top/err2"
+	lab --mem 1G --bare --allow some_file -- sh -c "echo '<4>$warning' >/dev/kmsg; echo c >/proc/sysrq-trigger; sleep 60" \
+		>"$top/out2" 2>"$top/err2"
 	equal "a panic ends with 125" 125 $?
 	wait $first
 	equal "a kernel warning ends with 125" 125 $?
-	said "a kernel warning: the kernel log is shown" '^lab: \| .*WARNING: CPU: 0 PID: 1 at something' "$top/err1"
+	said "a kernel warning: the kernel log is shown" '^lab: \| .*WARNING: .*some_file.c:1' "$top/err1"
 	said "a kernel warning: stdout is there" said "$top/out1"
 	said "a panic: the lab says which" '^lab: kernel .*sysrq triggered crash' "$top/err2"
-	lab --mem 1G --bare --allow 'PID: 1 at some' -- sh -c 'echo "<4>WARNING: CPU: 0 PID: 1 at something" >/dev/kmsg; exit 3' >"$top/out" 2>"$top/err"
+	lab --mem 1G --bare --allow some_file -- sh -c "echo '<4>$warning' >/dev/kmsg; exit 3" >"$top/out" 2>"$top/err"
 	equal "--allow lets a kernel warning pass" 3 $?
 }
 
 hung_task() {
-	lab --mem 1G --bare -- sh -c 'dmsetup create slow --table "0 2048 zero" && dmsetup suspend slow && { dd if=/dev/mapper/slow of=/dev/null iflag=direct & } && sleep 75' \
+	lab --mem 1G --bare -- sh -c 'modprobe dm-mod && dmsetup create slow --table "0 2048 zero" && dmsetup suspend slow && { dd if=/dev/zero of=/dev/mapper/slow bs=4096 count=1 & } && sleep 75' \
 		>"$top/out" 2>"$top/err"
 	equal "a hung task ends with 125" 125 $?
 	said "a hung task is named" 'dd:[0-9]+ blocked for more than' "$top/err"
