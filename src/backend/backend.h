@@ -32,4 +32,16 @@ int pst_nvme_backend_open(const char *where, const char *source,
 int pst_backend_slice(const char *source, const struct pst_blk_open_params *params, uint64_t total,
 		      uint32_t block, uint64_t *size, struct pst_error *err);
 
+/* "read", "write zeroes"...: for sentences. */
+const char *pst_backend_op_name(uint8_t op);
+
+/* May a failure be logged? Once a second at most; *logged_ns is when the last one was. */
+bool pst_backend_log_due(uint64_t *logged_ns);
+
+/* Counters have one writer, but a report may read them from another thread. */
+static inline void pst_backend_count(uint64_t *counter)
+{
+	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
+}
+
 #endif

@@ -6,7 +6,7 @@
 #include <penstock/blk.h>
 #include <penstock/nvme.h>
 
-#include "slots.h"
+#include "gather.h"
 
 struct pst_claim;
 
@@ -23,12 +23,7 @@ struct pst_nvme_io_queue {
 	struct pst_nvme_dev *dev;
 	struct pst_blk_queue *blkq;
 	struct pst_ring *cmd_ring; /* of the commands: the thread's ring, or its polled one */
-	bool fixed;
-	const struct pst_region *region; /* the last one seen, and its index */
-	int region_index;
-	struct pst_slots slots;
-	struct pst_req *waiting; /* for a slot, oldest first */
-	struct pst_req **waiting_tail;
+	struct pst_gather gather;
 	uint64_t logged_ns; /* when a failure was last logged */
 
 	/* Requests whose command failed in a way that passes, and the timer that brings them back.

@@ -8,15 +8,10 @@
 #include <endian.h>
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "backend.h"
 #include "base.h"
 #include "nvme_backend.h"
-
-/* Memory for slots of one queue; with a transfer of 512 KiB these are 16 slots. */
-#define SLOT_MEMORY (8U << 20)
-#define SLOTS_MAX 64U
-#define SLOTS_MIN 4U
 
 static struct pst_req *req_of(struct pst_nvme_op *op)
 {
@@ -47,18 +42,13 @@ int pst_nvme_io_open(struct pst_blk_queue *queue, const struct pst_blk_queue_par
 {
 	struct pst_nvme_dev *dev = queue->blk->priv;
 	struct pst_nvme_io_queue *q = calloc(1, sizeof(*q));
-	uint32_t slots = SLOT_MEMORY / dev->ns->max_transfer;
 	int ret;
 
 	if (!q)
 		return pst_error_set(err, -ENOMEM, "out of memory for a queue on /dev/%s",
 				     dev->ns->node);
-	slots = slots < SLOTS_MIN ? SLOTS_MIN : slots > SLOTS_MAX ? SLOTS_MAX : slots;
 	q->dev = dev;
 	q->blkq = queue;
-	q->fixed = params->fixed;
-	q->region_index = -1;
-	q->waiting_tail = &q->waiting;
 	q->cmd_ring = params->poll_ring ? params->poll_ring : params->ring;
 	pst_nvme_retry_init(q);
 	ret = params->poll_ring ? check_poll_queues(dev->ns, err) : 0;
@@ -68,8 +58,8 @@ int pst_nvme_io_open(struct pst_blk_queue *queue, const struct pst_blk_queue_par
 		free(q);
 		return ret;
 	}
-	ret = pst_slots_init(&q->slots, q->cmd_ring, dev->ns->max_transfer, slots, params->fixed,
-			     dev->ns->numa_node, err);
+	ret = pst_gather_init(&q->gather, q->cmd_ring, dev->ns->max_transfer, PST_GATHER_MEMORY,
+			      params->fixed, dev->ns->numa_node, err);
 	if (ret) {
 		pst_nvme_queue_destroy(q->nvme);
 		free(q);
@@ -83,7 +73,7 @@ void pst_nvme_io_close(struct pst_blk_queue *queue)
 {
 	struct pst_nvme_io_queue *q = queue->priv;
 
-	pst_slots_finish(&q->slots);
+	pst_gather_finish(&q->gather);
 	pst_nvme_queue_destroy(q->nvme);
 	free(q);
 }
@@ -91,36 +81,18 @@ void pst_nvme_io_close(struct pst_blk_queue *queue)
 static void log_failure(struct pst_nvme_io_queue *q, const struct pst_req *req,
 			const struct pst_nvme_result *result)
 {
-	static const char *const names[] = {"read", "write", "flush", "discard", "write zeroes"};
-	uint64_t now = pst_now_ns();
-
-	if (q->logged_ns && now - q->logged_ns < 1000000000U)
+	if (!pst_backend_log_due(&q->logged_ns))
 		return;
-	q->logged_ns = now;
 	if (result->error)
 		pst_log(PST_LOG_ERROR, q->dev->ns->node, "%s of %llu bytes at %llu failed: %s",
-			names[req->op], (unsigned long long)req->length,
+			pst_backend_op_name(req->op), (unsigned long long)req->length,
 			(unsigned long long)req->offset, pst_errname(result->error));
 	else
 		pst_log(PST_LOG_ERROR, q->dev->ns->node,
 			"%s of %llu bytes at %llu failed: the device says %s (0x%03x)%s",
-			names[req->op], (unsigned long long)req->length,
+			pst_backend_op_name(req->op), (unsigned long long)req->length,
 			(unsigned long long)req->offset, pst_nvme_status_text(result->status),
 			result->status, result->dnr ? ", do not retry" : "");
-}
-
-static void copy_segments(void *slot, const struct pst_req *req, bool to_slot)
-{
-	unsigned char *at = slot;
-	uint16_t i;
-
-	for (i = 0; i < req->nsegs; i++) {
-		if (to_slot)
-			memcpy(at, req->segs[i].iov_base, req->segs[i].iov_len);
-		else
-			memcpy(req->segs[i].iov_base, at, req->segs[i].iov_len);
-		at += req->segs[i].iov_len;
-	}
 }
 
 static void retry(struct pst_op *op, int32_t res, uint32_t flags, uint64_t extra)
@@ -142,17 +114,11 @@ static void try_again(struct pst_nvme_io_queue *q, struct pst_req *req)
 
 static void release_slot(struct pst_nvme_io_queue *q, struct pst_nvme_io *io)
 {
-	struct pst_req *next;
+	struct pst_req *next = pst_gather_put(&q->gather, io->slot);
 
-	pst_slots_put(&q->slots, io->slot);
 	io->slot = NULL;
-	next = q->waiting;
-	if (next) {
-		q->waiting = next->next;
-		if (!q->waiting)
-			q->waiting_tail = &q->waiting;
+	if (next)
 		pst_nvme_io_start(q, next);
-	}
 }
 
 void pst_nvme_io_end(struct pst_nvme_io_queue *q, struct pst_req *req, int status)
@@ -161,7 +127,7 @@ void pst_nvme_io_end(struct pst_nvme_io_queue *q, struct pst_req *req, int statu
 
 	if (io->slot) {
 		if (status == 0 && req->op == PST_REQ_READ)
-			copy_segments(io->slot, req, false);
+			pst_gather_out(io->slot, req);
 		release_slot(q, io);
 	}
 	pst_req_complete(req, status);
@@ -182,22 +148,6 @@ static void command_done(struct pst_nvme_op *op, const struct pst_nvme_result *r
 	pst_nvme_io_end(q, req, pst_nvme_result_errno(result));
 }
 
-static int region_index(struct pst_nvme_io_queue *q, const struct pst_region *region)
-{
-	if (!region || !q->fixed)
-		return -1;
-	if (pst_unlikely(region != q->region)) {
-		q->region = region;
-		q->region_index = pst_ring_region_index(q->cmd_ring, region);
-	}
-	return q->region_index;
-}
-
-static inline void count(uint64_t *counter)
-{
-	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
-}
-
 static int start_data(struct pst_nvme_io_queue *q, struct pst_req *req)
 {
 	const struct pst_nvme_ns *ns = q->dev->ns;
@@ -212,28 +162,24 @@ static int start_data(struct pst_nvme_io_queue *q, struct pst_req *req)
 	cmd.data_len = (uint32_t)req->length;
 	if (pst_likely(req->nsegs == 1)) {
 		cmd.addr = (uintptr_t)req->segs[0].iov_base;
-		index = region_index(q, req->region);
+		index = pst_gather_index(&q->gather, req->region);
 	} else {
 		if (!io->slot) {
-			io->slot = pst_slots_get(&q->slots);
-			if (!io->slot) {
-				req->next = NULL;
-				*q->waiting_tail = req;
-				q->waiting_tail = &req->next;
+			io->slot = pst_gather_get(&q->gather, req);
+			if (!io->slot)
 				return 0;
-			}
 			if (req->op == PST_REQ_WRITE)
-				copy_segments(io->slot, req, true);
+				pst_gather_in(io->slot, req);
 		}
 		cmd.addr = (uintptr_t)io->slot;
-		index = q->slots.index;
+		index = q->gather.slots.index;
 	}
 
 	ret = pst_nvme_submit(q->nvme, &io->op, &cmd, index);
 	if (pst_likely(ret == 0)) {
-		count(index >= 0 ? &q->blkq->stats.fixed : &q->blkq->stats.unfixed);
+		pst_backend_count(index >= 0 ? &q->blkq->stats.fixed : &q->blkq->stats.unfixed);
 		if (io->slot)
-			count(&q->blkq->stats.gathered);
+			pst_backend_count(&q->blkq->stats.gathered);
 	}
 	return ret;
 }

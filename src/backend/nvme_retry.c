@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend.h"
 #include "base.h"
 #include "nvme_backend.h"
 #include "uring.h"
@@ -156,12 +157,10 @@ bool pst_nvme_retry(struct pst_nvme_io_queue *q, struct pst_req *req,
 		io->deadline_ns = now + (uint64_t)q->dev->timeout_ms * 1000000U;
 	if (now >= io->deadline_ns)
 		return false;
-	if (!q->retrying && (!q->logged_ns || now - q->logged_ns >= 1000000000U)) {
-		q->logged_ns = now;
+	if (!q->retrying && pst_backend_log_due(&q->logged_ns))
 		pst_log(PST_LOG_INFO, q->dev->ns->node, "commands are sent again: %s",
 			result->error ? pst_errname(result->error)
 				      : pst_nvme_status_text(result->status));
-	}
 	req->next = NULL;
 	*q->retrying_tail = req;
 	q->retrying_tail = &req->next;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From "nvme:/dev/ng0n1" to the backend that opens it. */
+/* From "nvme:/dev/ng0n1" to the backend that opens it, and what the backends share. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -50,4 +50,21 @@ int pst_backend_slice(const char *source, const struct pst_blk_open_params *para
 				     source, params->offset, length, total);
 	*size = length ? length : pst_round_down(total - params->offset, block);
 	return 0;
+}
+
+const char *pst_backend_op_name(uint8_t op)
+{
+	static const char *const names[] = {"read", "write", "flush", "discard", "write zeroes"};
+
+	return op < PST_ARRAY_SIZE(names) ? names[op] : "request";
+}
+
+bool pst_backend_log_due(uint64_t *logged_ns)
+{
+	uint64_t now = pst_now_ns();
+
+	if (*logged_ns && now - *logged_ns < 1000000000U)
+		return false;
+	*logged_ns = now;
+	return true;
 }
