@@ -10,6 +10,7 @@
 #include "backend.h"
 #include "base.h"
 #include "claims.h"
+#include "hold.h"
 #include "nvme_backend.h"
 
 /* Deallocating has no length limit on the wire but one of 32 bits; the kernel uses 2 GiB less one
@@ -60,6 +61,7 @@ static int hold(void *ctx, int *fd, struct pst_error *err)
 {
 	const struct pst_nvme_ns *ns = ctx;
 	char path[64];
+	char served[64];
 
 	if (!ns->block[0]) {
 		pst_log(PST_LOG_WARNING, ns->node,
@@ -67,20 +69,8 @@ static int hold(void *ctx, int *fd, struct pst_error *err)
 		return 0;
 	}
 	(void)snprintf(path, sizeof(path), "/dev/%s", ns->block);
-	*fd = open(path, O_RDONLY | O_EXCL | O_CLOEXEC);
-	if (*fd >= 0)
-		return 0;
-	if (errno == EBUSY)
-		return pst_error_set(
-			err, -EBUSY,
-			"/dev/%s is in use: %s or a partition of it is mounted, or held by "
-			"another (lsblk %s); release it, or add force to serve it all the "
-			"same",
-			ns->node, path, path);
-	return pst_error_set(
-		err, -errno,
-		"%s cannot be held while /dev/%s is served: %s; add force to do without", path,
-		ns->node, pst_errname(errno));
+	(void)snprintf(served, sizeof(served), "/dev/%s", ns->node);
+	return pst_hold_block(path, served, fd, err);
 }
 
 static int claim(struct pst_nvme_dev *dev, const char *source,
