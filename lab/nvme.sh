@@ -99,7 +99,7 @@ nvme_add() {
 	for ((i = 1; i <= count; i++)); do
 		file=$disks/nvme${n}n$i node=nvme${n}n$i
 		# QEMU keeps the metadata behind the data in the same file.
-		truncate -s $(((bytes + bytes / lba * ms + 511) / 512 * 512)) "$file" ||
+		truncate -s $(((bytes + bytes * ms / lba + 511) / 512 * 512)) "$file" ||
 			die "the backing file $file of $size bytes could not be made; have room in the folder, or set TMPDIR."
 		image="{\"driver\":\"file\",\"discard\":\"unmap\",\"filename\":$(json_string "$file")}"
 		[ -z "$rules" ] || image="{\"driver\":\"blkdebug\",\"discard\":\"unmap\",\"image\":$image,\"inject-error\":[$rules]}"

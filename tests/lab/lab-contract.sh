@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: MIT
 # host
 # What lab/run promises, asserted from outside. With names of kernels as arguments on those (6.12 without; all three with
@@ -146,8 +146,9 @@ devices() {
 		namespace() {
 			nvme id-ns "/dev/ng$1" -o json | jq -r '(.flbas % 16) as $f | "\(.nsze) \(.lbafs[$f].ds) \(.lbafs[$f].ms) \(.flbas / 16 | floor) \(.dps)"'
 		}
-		# with the marks of the first namespace for the backing file
+		# for the backing file
 		printf penstock | dd of=/dev/nvme0n1 bs=4096 seek=5 conv=sync oflag=direct status=none
+		dd if=/dev/urandom of=/dev/nvme0n1 bs=1M seek=1 count=1 oflag=direct status=none
 		blkdiscard -o 1048576 -l 1048576 /dev/nvme0n1
 		{
 			echo "nodes=$(cd /dev && echo ng*)"
@@ -189,6 +190,11 @@ devices() {
 	fact "--poll-queues" 1 poll
 	fact "--env" "it's set" variable
 	equal "LAB_KEEP_DISKS keeps what was written" penstock "$(dd if="$disks/nvme0n1" bs=4096 skip=5 count=1 status=none | tr -d '\0')"
+	if (($(stat -c %b "$disks/nvme0n1") <= 128)); then
+		ok "deallocation frees the backing file"
+	else
+		not_ok "deallocation frees the backing file" "$(stat -c %b "$disks/nvme0n1") blocks are in use"
+	fi
 	equal "LAB_KEEP_DISKS names the files after the namespaces" "nvme0n1 nvme0n2 nvme0n3 nvme0n4 nvme1n1 nvme2n1 nvme3n1 nvme4n1 " "$(cd "$disks" && echo * "")"
 }
 
