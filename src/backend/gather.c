@@ -36,16 +36,20 @@ void *pst_gather_get(struct pst_gather *gather, struct pst_req *req)
 	return slot;
 }
 
-struct pst_req *pst_gather_put(struct pst_gather *gather, void *slot)
+void pst_gather_put(struct pst_gather *gather, void *slot)
+{
+	pst_slots_put(&gather->slots, slot);
+}
+
+struct pst_req *pst_gather_next(struct pst_gather *gather)
 {
 	struct pst_req *next = gather->waiting;
 
-	pst_slots_put(&gather->slots, slot);
-	if (next) {
-		gather->waiting = next->next;
-		if (!gather->waiting)
-			gather->waiting_tail = &gather->waiting;
-	}
+	if (!next || gather->slots.nr_free == 0)
+		return NULL;
+	gather->waiting = next->next;
+	if (!gather->waiting)
+		gather->waiting_tail = &gather->waiting;
 	return next;
 }
 

@@ -31,11 +31,15 @@ int pst_gather_init(struct pst_gather *gather, struct pst_ring *ring, uint32_t s
 		    uint32_t memory, bool fixed, int numa_node, struct pst_error *err);
 void pst_gather_finish(struct pst_gather *gather);
 
-/* A slot for the request; NULL: it waits in line, and pst_gather_put() hands it out. */
+/* A slot for the request; NULL: it waits in line, and pst_gather_next() hands it out. */
 void *pst_gather_get(struct pst_gather *gather, struct pst_req *req);
 
-/* Takes a slot back. The request returned, if any, is started again and gets a slot. */
-struct pst_req *pst_gather_put(struct pst_gather *gather, void *slot);
+/*
+ * Takes a slot back. Then whatever pst_gather_next() returns is to be started again, until it is
+ * NULL: one that fails before it takes its slot must not leave the others waiting.
+ */
+void pst_gather_put(struct pst_gather *gather, void *slot);
+struct pst_req *pst_gather_next(struct pst_gather *gather);
 
 /* Copies between a slot and the segments of a request. */
 void pst_gather_in(void *slot, const struct pst_req *req);

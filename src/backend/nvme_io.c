@@ -114,10 +114,11 @@ static void try_again(struct pst_nvme_io_queue *q, struct pst_req *req)
 
 static void release_slot(struct pst_nvme_io_queue *q, struct pst_nvme_io *io)
 {
-	struct pst_req *next = pst_gather_put(&q->gather, io->slot);
+	struct pst_req *next;
 
+	pst_gather_put(&q->gather, io->slot);
 	io->slot = NULL;
-	if (next)
+	while ((next = pst_gather_next(&q->gather)))
 		pst_nvme_io_start(q, next);
 }
 
