@@ -109,6 +109,8 @@ static unsigned int turn(struct pst_worker *worker)
 		work += src->poll(src);
 	}
 	(void)pst_ring_submit(worker->ring);
+	if (worker->poll_ring)
+		(void)pst_ring_submit(worker->poll_ring);
 	pst_list_for_each_safe (pos, tmp, &worker->sources) {
 		struct pst_source *src = pst_container_of(pos, struct pst_source, link);
 
@@ -150,7 +152,8 @@ static void go_to_sleep(struct pst_worker *worker)
 {
 	struct pst_list *pos;
 	uint64_t before;
-	bool ready = false;
+	/* Polled commands complete only while somebody polls. */
+	bool ready = worker->poll_ring && pst_ring_inflight(worker->poll_ring) > 0;
 
 	pst_list_for_each (pos, &worker->sources) {
 		struct pst_source *src = pst_container_of(pos, struct pst_source, link);
