@@ -19,6 +19,10 @@ struct pst_backend {
 	pst_backend_open open;
 };
 
+int pst_file_open(const char *where, const char *source, const struct pst_blk_open_params *params,
+		  struct pst_blk **blk, struct pst_error *err);
+int pst_mem_open(const char *where, const char *source, const struct pst_blk_open_params *params,
+		 struct pst_blk **blk, struct pst_error *err);
 int pst_null_open(const char *where, const char *source, const struct pst_blk_open_params *params,
 		  struct pst_blk **blk, struct pst_error *err);
 int pst_nvme_backend_open(const char *where, const char *source,

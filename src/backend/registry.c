@@ -9,6 +9,8 @@
 
 static const struct pst_backend backends[] = {
 	{"nvme", pst_nvme_backend_open},
+	{"file", pst_file_open},
+	{"mem", pst_mem_open},
 	{"null", pst_null_open},
 };
 
@@ -27,7 +29,8 @@ int pst_blk_open(const char *source, const struct pst_blk_open_params *params, s
 		return backends[i].open(source + length + 1, source, params, blk, err);
 	}
 	return pst_error_set(err, -EINVAL,
-			     "source %s is none that is known: write nvme:/dev/ng0n1 or null:SIZE",
+			     "source %s is none that is known: write nvme:/dev/ng0n1, file:PATH, "
+			     "mem:SIZE or null:SIZE",
 			     source);
 }
 

@@ -19,7 +19,7 @@ struct pst_export_config {
 	struct pst_export_params params;
 	struct pst_blk_open_params open;
 	char source[PST_SOURCE_MAX + 1];
-	uint64_t source_size; /* bytes of a source that is a size (null:1G), else 0 */
+	uint64_t source_size; /* bytes of a source that is a size (mem:1G, null:1G), else 0 */
 };
 
 struct pst_serve_config {

@@ -59,10 +59,17 @@ static int set_sized_source(const char *value, const char *where, struct pst_exp
 	if (pst_parse_size(where, &size) != 0 || size < SECTOR || size % SECTOR)
 		return pst_error_set(err, -EINVAL,
 				     "source=%.64s has no size that is a multiple of %u: write for "
-				     "example source=null:1G",
-				     value, SECTOR);
+				     "example source=%.*s:1G",
+				     value, SECTOR, (int)strcspn(value, ":"), value);
 	exp->source_size = size;
 	return 0;
+}
+
+static bool is_kind(const char *value, const char *kind)
+{
+	size_t length = strlen(kind);
+
+	return strncmp(value, kind, length) == 0 && value[length] == ':';
 }
 
 static int set_source(const struct pst_config_key *key, const char *value,
@@ -81,24 +88,30 @@ static int set_source(const struct pst_config_key *key, const char *value,
 	if (!colon && value[0] == '/')
 		return pst_error_set(err, -EINVAL,
 				     "source=%.64s does not say of which kind it is: write "
-				     "source=nvme:%.64s",
-				     value, value);
+				     "source=%s:%.64s",
+				     value, strncmp(value, "/dev/ng", 7) == 0 ? "nvme" : "file",
+				     value);
 	if (!colon)
 		return pst_error_set(err, -EINVAL,
-				     "source=%.64s is none: write nvme:/dev/ng0n1 or null:SIZE",
+				     "source=%.64s is none: write nvme:/dev/ng0n1, file:PATH, "
+				     "mem:SIZE or null:SIZE",
 				     value);
 
-	if (strncmp(value, "nvme:", 5) == 0 && !colon[1])
+	if (is_kind(value, "nvme") && !colon[1])
 		return pst_error_set(err, -EINVAL,
 				     "source=nvme: names no namespace: write for example "
 				     "source=nvme:/dev/ng0n1 (nvme list shows them)");
-	if (strncmp(value, "null:", 5) == 0)
+	if (is_kind(value, "file") && !colon[1])
+		return pst_error_set(err, -EINVAL,
+				     "source=file: names no file: write for example "
+				     "source=file:/srv/disk.img or source=file:/dev/sdb");
+	if (is_kind(value, "mem") || is_kind(value, "null"))
 		ret = set_sized_source(value, colon + 1, exp, err);
-	else if (strncmp(value, "nvme:", 5) != 0)
+	else if (!is_kind(value, "nvme") && !is_kind(value, "file"))
 		return pst_error_set(
 			err, -EINVAL,
-			"source=%.64s is of a kind that is unknown: write nvme:/dev/ng0n1 or "
-			"null:SIZE",
+			"source=%.64s is of a kind that is unknown: write nvme:/dev/ng0n1, "
+			"file:PATH, mem:SIZE or null:SIZE",
 			value);
 	if (ret)
 		return ret;
@@ -294,7 +307,7 @@ const struct pst_config_key pst_config_keys[] = {
 	{"name", "name=disk0", set_name,
 	 .help = "name=NAME           name of the export and of its vdpa device"},
 	{"source", "source=nvme:/dev/ng0n1", set_source,
-	 .help = "source=SOURCE       nvme:PATH (a generic namespace node) or null:SIZE"},
+	 .help = "source=SOURCE       nvme:/dev/ng0n1, file:PATH, mem:SIZE or null:SIZE"},
 	{"transport", "transport=vduse", set_transport,
 	 .help = "transport=vduse     how the host reaches it"},
 	{"queues", "queues=1", set_queues,

@@ -12,4 +12,7 @@
 #define PST_IORING_OP_WRITEV_FIXED 61 /* Linux 6.15 */
 #define PST_IORING_REGISTER_CLONE_BUFFERS 30 /* Linux 6.12 */
 
+/* cmd_op of a uring_cmd on a block device: _IO(0x12, 0). */
+#define PST_BLOCK_URING_CMD_DISCARD 0x1200U /* Linux 6.12 */
+
 #endif

@@ -161,6 +161,12 @@ static void sources_are_checked(void **state)
 	bad("name=d,source=nvme:", "export d", "names no namespace", "nvme list");
 	bad("name=d,source=null:", "export d", "has no size", "null:1G");
 	bad("name=d,source=null:x", "export d", "has no size", "null:1G");
+	bad("name=d,source=/srv/disk.img", "export d", "does not say", "source=file:/srv/disk.img");
+	bad("name=d,source=file:", "export d", "names no file", "file:/srv/disk.img");
+	bad("name=d,source=files:x", "export d", "unknown", "file:PATH");
+	bad("name=d,source=mem:", "export d", "has no size", "source=mem:1G");
+	bad("name=d,source=mem:1000", "export d", "has no size", "source=mem:1G");
+	bad("name=d,source=mem:1M,offset=1M", "export d", "passes the end", "smaller offset=");
 	bad("name=d,source=null:511", "export d", "has no size", "null:1G");
 	bad("name=d,source=null:1G,transport=ublk", "export d", "unknown", "transport=vduse");
 }
