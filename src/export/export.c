@@ -71,6 +71,27 @@ static uint64_t ring_features(const struct pst_export_params *p)
 	return features;
 }
 
+/*
+ * A driver that finds the bounce region full puts a request back in line, but fails it on a packed
+ * ring (Linux 6.12, 7.3). So requests are made small enough for all that can be outstanding to fit.
+ * A quarter stays free for the ranges that the kernel's IOVA caches keep for themselves.
+ */
+static int limit_requests(struct pst_export *exp, struct pst_error *err)
+{
+	const struct pst_export_params *p = &exp->params;
+	uint64_t share = p->bounce / 4 * 3 / ((uint64_t)p->queues * p->queue_size);
+	int ret = pst_vblk_limit_request(&exp->vblk, share);
+
+	if (ret)
+		return pst_error_set(
+			err, ret,
+			"%s: a bounce region of %" PRIu64 " bytes is too small for %u "
+			"packed queues of %u entries: give a larger bounce=, or fewer or "
+			"smaller queues",
+			p->name, p->bounce, p->queues, p->queue_size);
+	return 0;
+}
+
 static int create_device(struct pst_export *exp, struct pst_error *err)
 {
 	const struct pst_export_params *p = &exp->params;
@@ -85,9 +106,15 @@ static int create_device(struct pst_export *exp, struct pst_error *err)
 		.config = &config,
 		.config_size = sizeof(config),
 	};
+	int ret;
 
 	pst_vblk_init(&exp->vblk, &exp->blk->info, (uint16_t)p->queues, (uint16_t)p->queue_size,
 		      p->indirect);
+	if (p->packed) {
+		ret = limit_requests(exp, err);
+		if (ret)
+			return ret;
+	}
 	pst_vblk_config(&exp->vblk, &config);
 	exp->features = ring_features(p) | exp->vblk.features;
 	params.features = exp->features;

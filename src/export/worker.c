@@ -203,6 +203,20 @@ struct startup {
 	sem_t done;
 };
 
+/* What this kernel would not give costs speed, not correctness. */
+static void say_dropped(const struct pst_ring *ring)
+{
+	uint32_t dropped = pst_ring_dropped(ring);
+	uint32_t cap;
+
+	for (cap = 1; cap && cap <= dropped; cap <<= 1) {
+		if (dropped & cap)
+			pst_log(PST_LOG_INFO, NULL,
+				"the ring does without %s: this kernel refuses it",
+				pst_ring_cap_name(cap));
+	}
+}
+
 static int make_ring(struct pst_ring **ring, bool iopoll, struct pst_error *err)
 {
 	const struct pst_ring_params params = {
@@ -213,7 +227,11 @@ static int make_ring(struct pst_ring **ring, bool iopoll, struct pst_error *err)
 		.iopoll = iopoll,
 	};
 
-	return pst_ring_create(&params, ring, err);
+	int ret = pst_ring_create(&params, ring, err);
+
+	if (ret == 0)
+		say_dropped(*ring);
+	return ret;
 }
 
 int pst_worker_make_poll_ring(struct pst_worker *worker, struct pst_error *err)

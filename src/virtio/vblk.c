@@ -7,6 +7,7 @@
 #include "virtq_int.h"
 
 #define SECTOR_SHIFT 9
+#define PAGE 4096U
 #define FEATURE(bit) (UINT64_C(1) << (bit))
 
 _Static_assert(sizeof(struct virtio_blk_outhdr) == 16, "VIRTIO 1.2, 5.2.6");
@@ -46,6 +47,21 @@ void pst_vblk_init(struct pst_vblk *dev, const struct pst_blk_info *info, uint16
 		dev->features |= FEATURE(VIRTIO_BLK_F_DISCARD);
 	if (info->max_write_zeroes != 0)
 		dev->features |= FEATURE(VIRTIO_BLK_F_WRITE_ZEROES);
+}
+
+int pst_vblk_limit_request(struct pst_vblk *dev, uint64_t bytes)
+{
+	/* One for each of header, status and table, and one since data may begin within a page. */
+	const uint64_t overhead = 4;
+	uint64_t pages = bytes / PAGE;
+
+	if (pages < overhead + 1)
+		return -ENOSPC;
+	pages -= overhead;
+	dev->seg_max = (uint32_t)pst_min_u64(dev->seg_max, pages);
+	dev->size_max = (uint32_t)pst_min_u64(dev->size_max,
+					      pst_round_down(pages / dev->seg_max * PAGE, PAGE));
+	return 0;
 }
 
 /* Bytes as 512-byte sectors in 32 bits, rounded down to whole blocks. */

@@ -60,6 +60,13 @@ struct pst_vblk_queue {
 void pst_vblk_init(struct pst_vblk *dev, const struct pst_blk_info *info, uint16_t queues,
 		   uint16_t queue_size, bool indirect);
 
+/*
+ * Bounds what one request can take of a bounce region, whose pages each segment has to itself:
+ * header, status, descriptor table and data together take no more than `bytes`. Returns 0, or
+ * -ENOSPC when not even one page of data fits.
+ */
+int pst_vblk_limit_request(struct pst_vblk *dev, uint64_t bytes);
+
 /* Fills the configuration space (little endian), all of it. */
 void pst_vblk_config(const struct pst_vblk *dev, struct virtio_blk_config *config);
 

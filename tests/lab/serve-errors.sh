@@ -84,6 +84,8 @@ refuse_export "a partition" 1 "/dev/nvme0n1p1|partition|/dev/ng0n1" name=disk0,s
 refuse_export "a controller" 1 "/dev/nvme0|/dev/ng0n1" name=disk0,source=nvme:/dev/nvme0
 refuse_export "no NVMe at all" 1 "/dev/null" name=disk0,source=nvme:/dev/null
 refuse_export "no permission" 1 "/dev/ng0n1|permission" $good setpriv --reuid=65534 --clear-groups
+refuse_export "no poll queues" 1 "/dev/ng0n1|poll queues|poll_queues=1" $good,nvme-poll=on
+refuse_export "packed with a small bounce region" 1 "disk0|bounce" $good,packed=on,bounce=1M
 refuse_export "slice not aligned" 1 "offset|4096" name=disk0,source=nvme:/dev/ng1n1,offset=512,size=1M
 refuse_export "slice past the end" 1 "end|/dev/ng0n1" $good,offset=1023M,size=2M
 echo 8 >/proc/sys/vm/nr_hugepages
