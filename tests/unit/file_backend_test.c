@@ -367,6 +367,26 @@ static void a_rest_of_a_block_is_not_served(void **state)
 	assert_non_null(strstr(fixture.err.text, "give it a size"));
 }
 
+/* What it takes is tried out, and not on the data. */
+static void opening_leaves_the_data_as_it_is(void **state)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	struct stat st;
+
+	(void)state;
+	fill_pattern(fixture.memory, MEMORY_SIZE, 12);
+	assert_int_equal(pwrite(fd, fixture.memory, MEMORY_SIZE, 0), MEMORY_SIZE);
+	assert_int_equal(ftruncate(fd, MEMORY_SIZE), 0);
+	assert_int_equal(open_source(source, &plain), 0);
+	close_source();
+	memset(fixture.memory, 0, MEMORY_SIZE);
+	assert_int_equal(pread(fd, fixture.memory, MEMORY_SIZE, 0), MEMORY_SIZE);
+	assert_true(is_pattern(fixture.memory, MEMORY_SIZE, 12));
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_size, MEMORY_SIZE);
+	close(fd);
+}
+
 static void what_is_no_file_is_refused(void **state)
 {
 	(void)state;
@@ -417,6 +437,7 @@ int main(void)
 		ON_FILE(readers_share_a_file),
 		ON_FILE(what_another_has_locked_is_refused_without_force),
 		ON_FILE(a_rest_of_a_block_is_not_served),
+		ON_FILE(opening_leaves_the_data_as_it_is),
 		cmocka_unit_test(what_is_no_file_is_refused),
 		cmocka_unit_test(a_file_in_memory_works_the_same),
 	};
