@@ -19,12 +19,17 @@ struct mem_dev {
 	unsigned char *addr;
 };
 
-static void mem_close(struct pst_blk *blk)
+static void destroy(struct mem_dev *dev)
 {
-	struct mem_dev *dev = blk->priv;
-
+	if (!dev)
+		return;
 	pst_pool_destroy(dev->pool);
 	free(dev);
+}
+
+static void mem_close(struct pst_blk *blk)
+{
+	destroy(blk->priv);
 }
 
 static int mem_queue_open(struct pst_blk_queue *queue, const struct pst_blk_queue_params *params,
@@ -174,9 +179,7 @@ int pst_mem_open(const char *where, const char *source, const struct pst_blk_ope
 	if (ret)
 		return ret;
 	ret = pst_blk_create(&mem_ops, &info, dev, source, blk, err);
-	if (ret) {
-		pst_pool_destroy(dev->pool);
-		free(dev);
-	}
+	if (ret)
+		destroy(dev);
 	return ret;
 }

@@ -111,6 +111,26 @@ refused "a mounted device is refused" "/dev/nvme1n1 is in use.*mounted.*force" \
 	--export name=disk0,source=file:/dev/nvme1n1
 umount "$mnt"
 
+# A file system with neither O_DIRECT nor holes: through the page cache, zeroes are written.
+mount -t ramfs ramfs "$mnt" && truncate -s 32M "$image"
+if serve "name=disk0,source=file:$image"; then
+	check "page cache: said once, with the remedy" "$(cat "$err")" \
+		eval '[ "$(wc -l <"$err")" = 1 ] && grep -q "page cache.*O_DIRECT.*ext4" "$err"'
+	check "page cache: verify bs=4k" "fio is not content" verify 4k 4m
+	dd if=/dev/urandom of="$device" oflag=direct bs=1M count=8 status=none
+	equal "page cache: what is on the disk is in the file" \
+		"$(dd if="$device" iflag=direct bs=1M status=none | sha256sum)" "$(sha256sum <"$image")"
+	blkdiscard "$device" 2>/dev/null && not_ok "page cache: no discard is offered" "one was taken"
+	blkdiscard -z --offset 1M --length 3M "$device"
+	check "page cache: zeroed blocks read as zeroes" "they do not" zeroes "$device" 1 3
+	check "page cache: and no others" "others are zeroes" eval '! zeroes "$device" 4 1'
+	stop
+	equal "page cache: no errors" 0 "$(value errors "$(done_line)")"
+else
+	not_ok "page cache: serve" "not ready"
+fi
+umount "$mnt"
+
 # A block device: the same commands reach it as from a disk of its own.
 nvme_count
 if serve name=disk0,source=file:/dev/nvme0n1; then
