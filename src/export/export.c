@@ -73,13 +73,15 @@ static uint64_t ring_features(const struct pst_export_params *p)
 
 /*
  * A driver that finds the bounce region full puts a request back in line, but fails it on a packed
- * ring (Linux 6.12, 7.3). So requests are made small enough for all that can be outstanding to fit.
- * A quarter stays free for the ranges that the kernel's IOVA caches keep for themselves.
+ * ring (Linux 6.12, 7.3): there requests are made small enough for all that can be outstanding to
+ * fit, and a quarter stays free for the ranges that the kernel's IOVA caches keep for themselves.
+ * On a split ring one request must fit, or it would stay in line for ever.
  */
 static int limit_requests(struct pst_export *exp, struct pst_error *err)
 {
 	const struct pst_export_params *p = &exp->params;
-	uint64_t share = p->bounce / 4 * 3 / ((uint64_t)p->queues * p->queue_size);
+	uint64_t share = p->packed ? p->bounce / 4 * 3 / ((uint64_t)p->queues * p->queue_size)
+				   : p->bounce / 2;
 	int ret = pst_vblk_limit_request(&exp->vblk, share);
 
 	if (ret)
@@ -110,11 +112,9 @@ static int create_device(struct pst_export *exp, struct pst_error *err)
 
 	pst_vblk_init(&exp->vblk, &exp->blk->info, (uint16_t)p->queues, (uint16_t)p->queue_size,
 		      p->indirect);
-	if (p->packed) {
-		ret = limit_requests(exp, err);
-		if (ret)
-			return ret;
-	}
+	ret = limit_requests(exp, err);
+	if (ret)
+		return ret;
 	pst_vblk_config(&exp->vblk, &config);
 	exp->features = ring_features(p) | exp->vblk.features;
 	params.features = exp->features;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# lab: --kernel 6.12 --timeout 400
+# lab: --kernel 6.12 --timeout 900
+# full
 # An export behaves as a disk does: discard, zeroes, file systems, partitions, device mapper, read-only,
 # flushes, and use from inside a container.
 . tests/lab/lib.sh
@@ -53,17 +54,22 @@ check "verify on a partition" "fio is not content" verify 4k 2m
 device=$whole
 
 sfdisk -q --delete "$device"
-if pvcreate -qq -ff -y "$device" && vgcreate -qq lab "$device" && lvcreate -qq -y -Wn -L 64M -n data lab &&
-	{ vgmknodes -qq lab; test -b /dev/lab/data || dmsetup mknodes; }; then
+# The namespace behind the export shows the same label: only the export is to be looked at.
+export LVM_SUPPRESS_FD_WARNINGS=1
+lvm() {
+	command "$1" --config "devices { filter=[\"a|^$whole\$|\",\"r|.*|\"] use_devicesfile=0 }" -qq "${@:2}"
+}
+if lvm pvcreate -ff -y "$device" && lvm vgcreate lab "$device" && lvm lvcreate -y -Wn -Zn -L 64M -n data lab &&
+	{ lvm vgmknodes lab; test -b /dev/lab/data || dmsetup mknodes; }; then
 	device=$(ls /dev/lab/data /dev/mapper/lab-data 2>/dev/null | head -n 1)
 	check "verify on LVM" "fio is not content" verify 4k 2m
 	device=$whole
-	vgremove -qq -f lab && pvremove -qq "$device"
+	lvm vgremove -f lab && lvm pvremove "$device"
 else
 	not_ok "LVM" "no volume"
 fi
-echo secret | cryptsetup -q luksFormat --pbkdf pbkdf2 --pbkdf-force-iterations 1000 "$device" - &&
-	echo secret | cryptsetup open "$device" sealed -
+printf secret | cryptsetup -q luksFormat --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --key-file=- "$device" &&
+	printf secret | cryptsetup open --key-file=- "$device" sealed
 if [ -b /dev/mapper/sealed ]; then
 	device=/dev/mapper/sealed
 	check "verify on dm-crypt" "fio is not content" verify 4k 2m

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# lab: --kernel 6.12 --cpus 4 --timeout 400
+# lab: --kernel 6.12 --cpus 4 --timeout 900
+# full
 # The host does to the disk what it may under load: discards, scheduler changes, CPU hotplug. And packed
 # rings, with a bounce region that is far too small for the load on split ones.
 . tests/lab/lib.sh
