@@ -241,6 +241,7 @@ static int open_rings(struct pst_equeue *q, struct pst_blk_queue_params *params,
 	if (ret >= 0 && params->poll_ring)
 		ret = register_region(params->poll_ring, &exp->region, err);
 	q->region_registered = ret >= 0;
+	q->region_refused = ret < 0;
 	return ret < 0 ? ret : 0;
 }
 

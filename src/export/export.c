@@ -194,13 +194,24 @@ static int open_queues(struct pst_export *exp, struct pst_error *err)
 	return 0;
 }
 
-/* With fixed=auto the export does without when the ring does not take its memory. */
+static bool region_was_refused(const struct pst_export *exp)
+{
+	uint32_t i;
+
+	for (i = 0; i < exp->nr_queues; i++) {
+		if (exp->queues[i].region_refused)
+			return true;
+	}
+	return false;
+}
+
+/* With fixed=auto the export does without when a ring does not take its memory. */
 static int open_queues_or_fall_back(struct pst_export *exp, struct pst_error *err)
 {
 	struct pst_error why = PST_ERROR_INIT;
 	int ret = open_queues(exp, &why);
 
-	if (ret && exp->fixed && exp->params.fixed == PST_AUTO) {
+	if (ret && exp->params.fixed == PST_AUTO && region_was_refused(exp)) {
 		pst_log(PST_LOG_WARNING, exp->params.name, "fixed buffers are not used: %s",
 			why.text);
 		exp->fixed = false;

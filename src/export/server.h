@@ -54,6 +54,7 @@ struct pst_equeue {
 	struct pst_worker *worker;
 	struct pst_blk_queue *blkq;
 	bool region_registered; /* by this queue, with its worker's ring */
+	bool region_refused;	/* by that ring */
 
 	enum pst_queue_state state;
 	struct pst_drain *drain;
