@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # lab: --kernel 6.12 --timeout 600
+# full
 # Files, block devices and memory as sources: data verifies, holes are made, what is held by another
 # is refused, and a file that is cut while it is served gives errors.
 . tests/lab/lib.sh

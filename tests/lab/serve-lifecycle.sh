@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# lab: --kernel 6.12
-# lab: --kernel next
+# lab: --kernel 6.12 --timeout 600
+# lab-full: --kernel next --timeout 600
 # The driver comes and goes, the daemon comes and goes, and nothing stays behind.
 . tests/lab/lib.sh
 
