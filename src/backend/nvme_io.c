@@ -2,8 +2,9 @@
 /*
  * Requests to commands. Data of one segment is one command, fixed when the segment lies in a
  * registered region. Data of several segments is copied together in a slot of the queue's own,
- * which is fixed too: on the bounce region consecutive pages are not contiguous, and of the ways
- * the kernel offers this one measures best (docs/decisions.md).
+ * which is fixed too: on the bounce region consecutive pages are not contiguous. A vectored unfixed
+ * command measures the same (docs/decisions.md), but pins pages each time and cannot carry pieces
+ * that are no multiple of a block.
  */
 #include <endian.h>
 #include <errno.h>
