@@ -4,7 +4,7 @@
 BUILD ?= build
 NINJA = ninja -C $(BUILD)
 
-.PHONY: all deps demo check check-full lint install clean sanitize bench compare
+.PHONY: all deps demo check check-full lint install clean sanitize bench
 
 all: $(BUILD)/build.ninja
 	@$(NINJA)
