@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #define PST_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -108,6 +109,9 @@ int pst_read_line(const char *path, char *buf, size_t size);
 
 /* The same as a number; returns 0 or a negative errno, -EINVAL when it is not one. */
 int pst_read_u64(const char *path, uint64_t *value);
+
+/* The kernel's name of a block or character device; returns 0, -ENOENT, -ENAMETOOLONG. */
+int pst_sysfs_name(bool block, dev_t dev, char *name, size_t size);
 
 /* Writes a string to a small file (sysfs); returns 0 or a negative errno. */
 int pst_write_file(const char *path, const char *text);

@@ -11,27 +11,6 @@
 
 #define CLASS "/sys/class/block"
 
-int pst_sysfs_name(bool block, dev_t dev, char name[PST_SYSFS_NAME])
-{
-	char link[64];
-	char target[PATH_MAX];
-	const char *slash;
-	ssize_t n;
-
-	(void)snprintf(link, sizeof(link), "/sys/dev/%s/%u:%u", block ? "block" : "char",
-		       major(dev), minor(dev));
-	n = readlink(link, target, sizeof(target) - 1);
-	if (n < 0)
-		return -errno;
-	target[n] = '\0';
-	slash = strrchr(target, '/');
-	slash = slash ? slash + 1 : target;
-	if (strlen(slash) >= PST_SYSFS_NAME)
-		return -ENAMETOOLONG;
-	memcpy(name, slash, strlen(slash) + 1);
-	return 0;
-}
-
 int pst_sysfs_dev(const char *block, dev_t *dev)
 {
 	char path[PATH_MAX];

@@ -10,9 +10,6 @@
 
 #define PST_SYSFS_NAME 64
 
-/* Name of a device number, block or character: "nvme0n1"; 0 or a negative errno. */
-int pst_sysfs_name(bool block, dev_t dev, char name[PST_SYSFS_NAME]);
-
 /* Number of a block device from its name; 0 or a negative errno. */
 int pst_sysfs_dev(const char *block, dev_t *dev);
 

@@ -160,7 +160,7 @@ static int open_nodes(const struct pst_bench_needs *needs, const struct stat *st
 		return pst_error_set(err, -ENODEV, "%s is neither a device nor a file", t->path);
 
 	if (S_ISBLK(st->st_mode)) {
-		if (pst_sysfs_name(true, st->st_rdev, t->block_name) != 0)
+		if (pst_sysfs_name(true, st->st_rdev, t->block_name, sizeof(t->block_name)) != 0)
 			return pst_error_set(
 				err, -ENODEV,
 				"%s belongs to no device that the kernel knows: is it gone?",

@@ -126,7 +126,6 @@ struct pst_export {
 	uint32_t enabled_queues;
 	uint32_t queues_stopping;
 	struct vduse_dev_response reset_reply;
-	bool reply_pending;
 	bool watched; /* in the epoll set */
 
 	/* Attaching, in a thread of its own. */

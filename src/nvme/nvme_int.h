@@ -21,9 +21,6 @@ struct pst_nvme_sysfs {
 	int numa_node;
 };
 
-/* The name of a character or block device from its number; returns 0, -ENOENT, -ENAMETOOLONG. */
-int pst_nvme_sysfs_name(mode_t mode, dev_t dev, char *name, size_t size);
-
 /* Reads what belongs to generic node `node` ("ng0n1"); what is missing stays 0. */
 void pst_nvme_sysfs_read(const char *node, struct pst_nvme_sysfs *info);
 

@@ -84,7 +84,7 @@ static int check_node(const char *path, struct pst_nvme_ns *ns, struct pst_error
 				     "%s is not a device node: name a generic NVMe node such as "
 				     "/dev/ng0n1",
 				     path);
-	if (pst_nvme_sysfs_name(st.st_mode, st.st_rdev, name, sizeof(name)) != 0)
+	if (pst_sysfs_name(S_ISBLK(st.st_mode), st.st_rdev, name, sizeof(name)) != 0)
 		return pst_error_set(err, -ENODEV,
 				     "%s belongs to no device that the kernel knows: is "
 				     "the namespace gone?",

@@ -12,27 +12,6 @@
 #include "base.h"
 #include "nvme_int.h"
 
-int pst_nvme_sysfs_name(mode_t mode, dev_t dev, char *name, size_t size)
-{
-	char link[64];
-	char target[PATH_MAX];
-	const char *base;
-	ssize_t n;
-
-	(void)snprintf(link, sizeof(link), "/sys/dev/%s/%u:%u", S_ISBLK(mode) ? "block" : "char",
-		       major(dev), minor(dev));
-	n = readlink(link, target, sizeof(target) - 1);
-	if (n < 0)
-		return -errno;
-	target[n] = '\0';
-	base = strrchr(target, '/');
-	base = base ? base + 1 : target;
-	if (strlen(base) >= size)
-		return -ENAMETOOLONG;
-	memcpy(name, base, strlen(base) + 1);
-	return 0;
-}
-
 /* The block node of ng0n1 is nvme0n1: the kernel names both by the same two numbers. */
 static void block_of(const char *node, char *block, size_t size)
 {

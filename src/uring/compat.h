@@ -10,7 +10,6 @@
  * its own. */
 #define PST_IORING_OP_READV_FIXED 60  /* Linux 6.15: fixed + vectored uring_cmd came with it */
 #define PST_IORING_OP_WRITEV_FIXED 61 /* Linux 6.15 */
-#define PST_IORING_REGISTER_CLONE_BUFFERS 30 /* Linux 6.12 */
 
 /* cmd_op of a uring_cmd on a block device: _IO(0x12, 0). */
 #define PST_BLOCK_URING_CMD_DISCARD 0x1200U /* Linux 6.12 */
